@@ -1,0 +1,1 @@
+"""One small adapter per Triton flavour. The adapters import Triton when they are made."""

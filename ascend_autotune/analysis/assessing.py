@@ -1,0 +1,162 @@
+"""What becomes of one program: traced, read, measured, and held against the chip.
+
+`Assess` is the seam that `pruning` asks through; a candidate's grid is not its business.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from ascend_autotune.analysis import rules
+from ascend_autotune.analysis.ir import Location
+from ascend_autotune.analysis.verdict import Reason, ReasonCode, Status
+from ascend_autotune.errors import AnalysisError, FrontEndError
+
+if TYPE_CHECKING:
+    from ascend_autotune.analysis.chips import Chip
+    from ascend_autotune.analysis.footprint import Footprint
+    from ascend_autotune.analysis.ir import Module
+    from ascend_autotune.analysis.kernel import KernelInstance
+    from ascend_autotune.analysis.options import CompileOptions
+    from ascend_autotune.analysis.ttir import Ttir
+
+# How `ttir.trace` names the place of an error: `file:line: cause`.
+_PLACE = re.compile(r"(.+?):(\d+): (.*)", re.DOTALL)
+logger = logging.getLogger("ascend_autotune")
+
+
+@dataclass(frozen=True)
+class Assessment:
+    """What is known of one program. `program` is equal for what compiles to the same thing."""
+
+    status: Status
+    reasons: tuple[Reason, ...] = ()
+    bounds: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    fallback: tuple[str, ...] = ()
+    program: Hashable = None
+    footprint: Footprint | None = None
+    ttir: Ttir | None = None
+
+
+Assess = Callable[[Mapping[str, object], "CompileOptions"], Assessment]
+Judge = Callable[[Assessment, "CompileOptions"], Assessment]
+
+
+class Assessor:
+    """Assesses the programs of one kernel by tracing each set of constants once.
+
+    `traces` counts the work done. `judge` may replace an assessment by the compiler's.
+    `keep` keeps the traced programs, for spaces in which
+    one set of constants is compiled under several options.
+    """
+
+    def __init__(
+        self, instance: KernelInstance, *, keep: bool = False, judge: Judge | None = None
+    ) -> None:
+        self.instance = instance
+        self.judge = judge
+        self.traces = 0
+        self._programs: dict[Hashable, tuple[Ttir, Module] | Assessment] | None = (
+            {} if keep else None
+        )
+
+    def __call__(self, constants: Mapping[str, object], options: CompileOptions) -> Assessment:
+        program = self.program(constants)
+        if isinstance(program, Assessment):
+            return program
+        ttir, module = program
+        found = assess_module(module, ttir, self.instance.chip, options)
+        return found if self.judge is None else self.judge(found, options)
+
+    def program(self, constants: Mapping[str, object]) -> tuple[Ttir, Module] | Assessment:
+        """The program for these constants, or the assessment of one that cannot be had."""
+        key = tuple(constants.items())
+        if self._programs is not None and key in self._programs:
+            return self._programs[key]
+        program = self._trace(constants)
+        if self._programs is not None:
+            self._programs[key] = program
+        return program
+
+    def _trace(self, constants: Mapping[str, object]) -> tuple[Ttir, Module] | Assessment:
+        from ascend_autotune.analysis.reader import parse_module
+        from ascend_autotune.analysis.ttir import trace
+
+        self.traces += 1
+        ttir = None
+        try:
+            ttir = trace(self.instance.with_constants(constants))
+            return ttir, parse_module(ttir.generic)
+        except FrontEndError as error:
+            return refused_by_front_end(str(error))
+        except AnalysisError as error:
+            return unreadable(str(error), ttir)
+
+
+def assess_module(module: Module, ttir: Ttir, chip: Chip, options: CompileOptions) -> Assessment:
+    """Measure a program and hold its need against the chip's memories."""
+    from ascend_autotune.analysis.footprint import measure
+
+    try:
+        footprint = measure(module, chip, options)
+    except AnalysisError as error:
+        return unreadable(str(error), ttir)
+    except Exception as error:
+        # A fault of ours must neither end the other candidates' judgement nor claim anything.
+        logger.exception("measuring a program failed")
+        return unreadable(f"the analysis failed, {type(error).__name__}: {error}", ttir)
+    status, reasons = judge_footprint(footprint, chip)
+    return Assessment(
+        status,
+        reasons,
+        dict(footprint.bounds),
+        tuple(sorted(footprint.fallback)) if status != "infeasible" else (),
+        (ttir.text, options),
+        footprint,
+        ttir,
+    )
+
+
+def judge_footprint(footprint: Footprint, chip: Chip) -> tuple[Status, tuple[Reason, ...]]:
+    """The verdict of the memories: refused where every attempt is, else what stays open."""
+    if footprint.fits(chip.capacity):
+        return "feasible", ()
+    refused = footprint.refused(chip.capacity)
+    rule = rules.overflow if refused else rules.undecided
+    reasons = []
+    for memory, need in footprint.need.items():
+        reason = rule(memory, need, chip.capacity[memory], binding_location(footprint, memory))
+        if reason is not None:
+            reasons.append(reason)
+    if not refused:
+        reasons.extend(rules.unmodelled(note) for note in footprint.notes)
+    return ("infeasible" if refused else "unknown"), tuple(reasons)
+
+
+def binding_location(footprint: Footprint, memory: str) -> Location | None:
+    """Where the largest buffer of a memory's peak is made."""
+    peak = footprint.peak.get(memory, ())
+    return next((buffer.location for buffer in peak if buffer.location.line), None)
+
+
+def refused_by_front_end(message: str) -> Assessment:
+    """The front end's own refusal: the Ascend build's word is final, another flavour's only
+    for the limits that both share (design.md, Verdicts)."""
+    from ascend_autotune.analysis.flavour import detect
+
+    match = _PLACE.match(message)
+    location = Location(match[1], int(match[2])) if match else None
+    reason = rules.front_end(match[3] if match else message, location)
+    shared = reason.code in (ReasonCode.NUMEL, ReasonCode.ARANGE)
+    final = shared or detect().ascend
+    return Assessment("infeasible" if final else "unknown", (reason,))
+
+
+def unreadable(message: str, ttir: Ttir | None) -> Assessment:
+    """Nothing is claimed of a program that cannot be read or measured."""
+    reason = Reason(ReasonCode.UNREADABLE, None, None, None, message)
+    return Assessment("unknown", (reason,), ttir=ttir)

@@ -1,0 +1,128 @@
+"""Which masks triton-adapter turns into sub-boxes of a copy.
+
+Source: MaskState::parse of triton-ascend's MaskAnalysis.cpp (3.2.0). A mask that it cannot
+read becomes a select on loaded data (discrete-mask-access-conversion), which costs tiles;
+so this follows its cases to the letter, also where a cleverer reader could do better.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ascend_autotune.analysis.ir import Operation, Value
+
+SLT, SLE, SGE, EQ = 2, 3, 5, 0
+
+
+@dataclass(frozen=True, slots=True)
+class _State:
+    kind: str  # "scalar" | "range" | "mask"
+    bounded: frozenset[int] = frozenset()
+
+
+_SCALAR = _State("scalar")
+
+
+def box_of(mask: Value) -> frozenset[int] | None:
+    """The dimensions that the mask bounds, or None where it is no box to the adapter."""
+    state = _parse(mask, 0)
+    return state.bounded if state is not None and state.kind == "mask" else None
+
+
+def _parse(value: Value, depth: int) -> _State | None:
+    if depth > 200:
+        return None
+    if not value.type.shape:
+        return _SCALAR if value.type.dtype[0] == "i" else None
+    op = value.op
+    if op is None:
+        init = _loop_init(value)
+        return _parse(init, depth + 1) if init is not None else None
+    rule = _RULES.get(op.name)
+    return rule(op, depth + 1) if rule is not None else None
+
+
+def _loop_init(value: Value) -> Value | None:
+    block = value.block
+    parent = block.parent if block is not None else None
+    if parent is None:
+        return None
+    if parent.name == "scf.for" and value.index > 0:
+        return parent.operands[value.index + 2]
+    if parent.name == "scf.while" and block is parent.body(0):
+        return parent.operands[value.index]
+    return None
+
+
+def _constant(op: Operation, depth: int) -> _State | None:
+    if op.result.type.dtype == "i1":
+        return _State("mask")
+    return _SCALAR if isinstance(op.attrs.get("value"), int) else None
+
+
+def _range(op: Operation, depth: int) -> _State | None:
+    return _State("range")
+
+
+def _pass(op: Operation, depth: int) -> _State | None:
+    return _parse(op.operands[0], depth)
+
+
+def _splat(op: Operation, depth: int) -> _State | None:
+    if op.operands[0].type.dtype == "i1" and op.result.uses and all(
+        _uses_as_mask(user, index) for user, index in op.result.uses
+    ):
+        return _State("mask", frozenset(range(len(op.result.type.shape))))
+    return _parse(op.operands[0], depth)
+
+
+def _uses_as_mask(user: Operation, index: int) -> bool:
+    if user.name == "arith.andi":
+        return True
+    position = {"arith.select": 0, "tt.load": 1, "tt.store": 2}.get(user.name)
+    return position == index
+
+
+def _expand(op: Operation, depth: int) -> _State | None:
+    state = _parse(op.operands[0], depth)
+    axis = op.attrs.get("axis", 0)
+    if state is None or not isinstance(axis, int):
+        return None
+    return _State(state.kind, frozenset(d + (d >= axis) for d in state.bounded))
+
+
+def _add(op: Operation, depth: int) -> _State | None:
+    a, b = (_parse(v, depth) for v in op.operands)
+    if a is None or b is None or (a.kind == "scalar") == (b.kind == "scalar"):
+        return None
+    return b if a.kind == "scalar" else a
+
+
+def _and(op: Operation, depth: int) -> _State | None:
+    a, b = (_parse(v, depth) for v in op.operands)
+    if a is None or b is None or a.kind != "mask" or b.kind != "mask":
+        return None
+    return _State("mask", a.bounded | b.bounded)
+
+
+def _compare(op: Operation, depth: int) -> _State | None:
+    if op.attrs.get("predicate") not in (SLT, SLE, SGE, EQ):
+        return None
+    a, b = (_parse(v, depth) for v in op.operands)
+    if a is None or b is None or a.kind == "scalar" or b.kind != "scalar":
+        return None
+    wide = [d for d, size in enumerate(op.operands[0].type.shape) if size != 1]
+    return _State("mask", a.bounded | frozenset(wide)) if len(wide) <= 1 else None
+
+
+_RULES = {
+    "arith.constant": _constant,
+    "arith.addi": _add,
+    "arith.andi": _and,
+    "arith.cmpi": _compare,
+    "arith.extsi": _pass,
+    "tt.make_range": _range,
+    "tt.broadcast": _pass,
+    "tt.splat": _splat,
+    "tt.expand_dims": _expand,
+}

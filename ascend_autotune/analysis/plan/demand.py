@@ -1,0 +1,164 @@
+"""Which TTIR values must exist as data in the vector memory.
+
+The rest is index arithmetic and masks that triton-adapter folds into the copies
+(triton-to-linalg's PtrState and MaskState).
+"""
+
+from __future__ import annotations
+
+from ascend_autotune.analysis.addressing import access_of
+from ascend_autotune.analysis.affine import Forms
+from ascend_autotune.analysis.ir import Operation, Value
+from ascend_autotune.analysis.plan.boxes import box_of
+from ascend_autotune.analysis.plan.combiners import combination
+from ascend_autotune.analysis.plan.cube import DOTS, CubePlan, keeps_sum
+
+_STORES = frozenset({"tt.store", "tt.descriptor_store", "tt.experimental_descriptor_store"})
+
+
+def demanded(kernel: Operation, forms: Forms, cube: CubePlan | None = None) -> set[Value]:
+    """Every value that a store, an atomic, a reduction to a scalar or a test consumes.
+
+    In a kernel with dots: on the vector core, where the cube core does its own loads,
+    keeps its own sums and drains its own results.
+    """
+    need: set[Value] = set()
+    stack: list[Value] = list(cube.computed) if cube is not None else []
+    for op in kernel.walk():
+        if cube is None or op not in cube.drained:
+            stack.extend(_roots(op, forms))
+    while stack:
+        value = stack.pop()
+        if value in need:
+            continue
+        need.add(value)
+        if cube is not None and _from_cube(value, cube):
+            stack.extend(_sums(value))
+        else:
+            stack.extend(_sources(value, forms))
+    return need
+
+
+def _from_cube(value: Value, cube: CubePlan) -> bool:
+    """A value that arrives from the cube core."""
+    op = value.op
+    if op is None:
+        return value in cube.resident
+    if op.name == "scf.for":
+        return op.body().args[value.index + 1] in cube.resident
+    return op.name in DOTS
+
+
+def _sums(value: Value) -> list[Value]:
+    """The tile on the vector core that a dot's result is added to."""
+    op = value.op
+    if op is not None and op.name in DOTS and keeps_sum(op):
+        return [op.operands[2]]
+    return []
+
+
+def is_box(op: Operation) -> bool:
+    """Is this a select whose condition is a rectangle, so that it is a copy of a sub-box?"""
+    mask = op.operands[0]
+    return mask.type.is_tensor and box_of(mask) is not None
+
+
+def folds(op: Operation) -> bool:
+    """A select on a box that vanishes: every use stores that very box, or the value was
+    loaded with that box and that fill."""
+    mask, chosen, other = op.operands
+    source = chosen.op
+    if source is not None and source.name == "tt.load" and len(source.operands) > 2:
+        if source.operands[1] is mask and source.operands[2] is other:
+            return True
+    return stores_box(op, mask)
+
+
+def stores_box(op: Operation, mask: Value) -> bool:
+    """Does every use of the result store that very box?"""
+    return all(
+        user.name == "tt.store" and len(user.operands) > 2 and user.operands[2] is mask
+        for user, _ in op.result.uses
+    )
+
+
+def _roots(op: Operation, forms: Forms) -> list[Value]:
+    if op.name in _STORES:
+        return [op.operands[1], *_mask_and_index(op, forms)]
+    if op.name.startswith("tt.atomic"):
+        values = op.operands[1:] if op.name == "tt.atomic_cas" else op.operands[1:2]
+        return [*values, *op.results, *_mask_and_index(op, forms)]
+    if op.name in ("tt.reduce", "tt.histogram") and not op.results[0].type.is_tensor:
+        return list(op.results)
+    if op.name in ("tt.print", "tt.assert"):
+        return []
+    return []
+
+
+def _mask_and_index(op: Operation, forms: Forms) -> list[Value]:
+    access = access_of(op, forms)
+    if access is None or access.block:
+        return []
+    found = _index(op, forms)
+    position = 1 if op.name == "tt.load" else 2
+    if len(op.operands) > position and box_of(op.operands[position]) is None:
+        found.append(op.operands[position])
+    return found
+
+
+def _index(op: Operation, forms: Forms) -> list[Value]:
+    from ascend_autotune.analysis.plan.lower import index_tiles
+
+    access = access_of(op, forms)
+    return index_tiles(op.operands[0]) if access is not None and access.kind != "affine" else []
+
+
+def _sources(value: Value, forms: Forms) -> list[Value]:
+    """What must be data for `value` to be."""
+    op = value.op
+    if op is None:
+        return _argument_sources(value)
+    if op.name in ("tt.load", "tt.descriptor_load"):
+        found = _mask_and_index(op, forms)
+        access = access_of(op, forms)
+        if len(op.operands) > 2 and access is not None:
+            if access.kind != "affine" or box_of(op.operands[1]) is None:
+                found.append(op.operands[2])
+        return found
+    if op.name.startswith("tt.atomic"):
+        return []
+    if op.name == "arith.select" and is_box(op):
+        return [op.operands[1]] if folds(op) else list(op.operands[1:])
+    if op.name == "tt.reduce" and len(op.operands) == 2 and combination(op) is not None:
+        return [op.operands[0]]  # the instruction counts positions itself
+    if op.name == "scf.for":
+        body = op.body()
+        return [
+            body.args[value.index + 1],
+            op.operands[value.index + 3],
+            body.ops[-1].operands[value.index],
+        ]
+    if op.name == "scf.if":
+        return [region[0].ops[-1].operands[value.index] for region in op.regions if region]
+    if op.name == "scf.while":
+        return [op.body(0).ops[-1].operands[value.index + 1]]
+    return list(op.operands)
+
+
+def _argument_sources(value: Value) -> list[Value]:
+    block = value.block
+    parent = block.parent if block is not None else None
+    if parent is None or block is None:
+        return []
+    if parent.name == "scf.for" and value.index > 0:
+        position = value.index - 1
+        return [
+            parent.operands[position + 3],
+            block.ops[-1].operands[position],
+            parent.results[position],
+        ]
+    if parent.name == "scf.while":
+        if block is parent.body(0):
+            return [parent.operands[value.index], parent.body(1).ops[-1].operands[value.index]]
+        return [parent.body(0).ops[-1].operands[value.index + 1], parent.results[value.index]]
+    return []

@@ -1,0 +1,324 @@
+"""Emits single vector instructions into a `Program`: operands, broadcasts, scratch, reuse.
+
+Every method mirrors one HIVM instruction and the pass that shapes its operands:
+HFusionInlineBrc (scalars), InlineOTFBroadcast (broadcasts), AllocExtraBuffer (scratch).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+
+from ascend_autotune.analysis.ir import Operation, Value
+from ascend_autotune.analysis.plan import temporaries
+from ascend_autotune.analysis.plan.program import (
+    Buffer,
+    Operand,
+    Program,
+    Reuse,
+    Scalar,
+    Spread,
+    Step,
+    Tile,
+    width,
+)
+
+ISA = frozenset({"vadd", "vsub", "vmul", "vmax", "vmin", "vor", "vand"})
+# InlineOTFBroadcast: the instructions that read a last-axis broadcast on the fly, and
+# the binary ones that read a broadcast of any other axis.
+SPREAD_LAST = ISA | {"vdiv", "vabs", "vln", "vrelu", "vexp", "vrsqrt", "vsqrt", "vnot"}
+SPREAD_OUTER = ISA | {"vdiv", "vshl", "vshr"}
+
+
+class Emitter:
+    """Appends instructions to a program; `op` is the TTIR operation they come from."""
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self.scope: tuple[int, ...] = ()
+        self.op: Operation | None = None
+        # TTIR tensors that some instruction needs as a tile, and those tiles.
+        self.wanted: set[Value] = set()
+        self._full: dict[Value, Tile] = {}
+        self._wide: dict[tuple[int, str], Operand] = {}
+        self._alive: list[object] = []  # keeps memo keys (ids) from being recycled
+        # 1 / x values that only multiplications read: id of the mark -> x.
+        self.reciprocals: dict[int, Operand] = {}
+
+    # -- buffers -------------------------------------------------------------------
+
+    def buffer(self, shape: tuple[int, ...], dtype: str, *, temporary: bool = False) -> Buffer:
+        buffer = Buffer(
+            shape, width(dtype), dtype, "ub", self.op, self.scope, temporary=temporary
+        )
+        self.program.buffers.append(buffer)
+        return buffer
+
+    def scratch(self, elements: int | None, bits: int) -> list[Buffer]:
+        return [] if elements is None else [self._scratch((elements,), bits)]
+
+    def scratch_later(self, elements: Callable[[], int], bits: int) -> list[Buffer]:
+        """Scratch whose size follows from a buffer that padding may still enlarge."""
+        buffer = self._scratch((), bits)
+        buffer.elements = elements
+        return [buffer]
+
+    def _scratch(self, shape: tuple[int, ...], bits: int) -> Buffer:
+        buffer = Buffer(shape, bits, f"i{bits}", "ub", self.op, self.scope, temporary=True)
+        self.program.buffers.append(buffer)
+        return buffer
+
+    def step(
+        self,
+        name: str,
+        inputs: Sequence[Operand],
+        shape: tuple[int, ...],
+        dtype: str,
+        reuse: Reuse = Reuse.NEVER,
+        temporary: Sequence[Buffer] = (),
+        *,
+        row: int | None = None,
+        spreads_rows: bool = True,
+    ) -> Tile:
+        """One instruction with a new output of `shape`."""
+        output = self.buffer(shape, dtype)
+        self.write(name, inputs, output, reuse, temporary, row=row, spreads_rows=spreads_rows)
+        return Tile(output, shape, dtype)
+
+    def write(
+        self,
+        name: str,
+        inputs: Sequence[Operand],
+        output: Buffer | None,
+        reuse: Reuse = Reuse.NEVER,
+        temporary: Sequence[Buffer] = (),
+        *,
+        row: int | None = None,
+        spreads_rows: bool = True,
+    ) -> None:
+        buffers, spread = [], False
+        for operand in inputs:
+            if isinstance(operand, Spread):
+                buffers.append(operand.tile.buffer)
+                spread = True
+                inner = math.prod(operand.shape[max(operand.axes[-1], 1) :])
+                row = inner if row is None else min(row, inner)
+            elif isinstance(operand, Tile):
+                buffers.append(operand.buffer)
+        self.program.steps.append(
+            Step(
+                name,
+                buffers,
+                output,
+                reuse,
+                tuple(temporary),
+                self.scope,
+                self.op,
+                spread,
+                output.shape if output is not None else (),
+                row,
+                spreads_rows,
+            )
+        )
+
+    def touch(self, operand: Operand, row: int | None = None) -> None:
+        """A use that writes nothing in this memory (a store, a scalar read)."""
+        self.write("use", [operand], None, row=row)
+
+    # -- operands ------------------------------------------------------------------
+
+    def full(self, operand: Operand, shape: tuple[int, ...], dtype: str | None = None) -> Tile:
+        """The operand as a materialised tile of `shape`."""
+        if isinstance(operand, Tile):
+            return operand
+        origin = operand.origin
+        if origin is not None and origin in self._full:
+            return self._full[origin]
+        if isinstance(operand, Scalar):
+            tile = self.fill(operand, shape, dtype or operand.dtype)
+        else:
+            tile = self._materialise(operand)
+        if origin is not None:
+            self.wanted.add(origin)
+            self._full[origin] = tile
+        return tile
+
+    def _materialise(self, spread: Spread) -> Tile:
+        tile = spread.tile
+        if spread.dtype == "i1":
+            # NormalizeToTargetType<bool, linalg::BroadcastOp>: spread in f16, then tested.
+            half = self.cast(tile, "f16")
+            assert isinstance(half, Tile)
+            wide = self._materialise(Spread(half, spread.shape, spread.axes, "f16"))
+            return self.test([wide], spread.shape, negate=True)
+        for axis in spread.axes:
+            shape = tuple(
+                spread.shape[i] if i == axis else size for i, size in enumerate(tile.shape)
+            )
+            bits = width(spread.dtype)
+            if axis == len(shape) - 1:
+                if all(size == 1 for size in tile.shape):
+                    elements = None
+                else:
+                    rows = shape[-2] if len(shape) > 1 else 1
+                    elements = temporaries.broadcast_last(rows, shape[-1], bits)
+            elif axis == 0:
+                elements = temporaries.broadcast_first(shape, bits)
+            else:
+                elements = None
+            tile = self.step(
+                "vbrc", [tile], shape, spread.dtype, temporary=self.scratch(elements, bits),
+                spreads_rows=False,
+            )  # fmt: skip
+        return tile
+
+    def readable(self, name: str, operand: Operand, shape: tuple[int, ...]) -> Operand:
+        """The operand as `name` can read it: broadcasts on the fly or materialised."""
+        if not isinstance(operand, Spread) or self.reads_spread(name, operand):
+            return operand
+        return self.full(operand, shape)
+
+    @staticmethod
+    def reads_spread(name: str, operand: Spread) -> bool:
+        if len(operand.axes) != 1 or operand.dtype in ("i64", "i1"):
+            return False
+        last = operand.axes[0] == len(operand.shape) - 1
+        return name in (SPREAD_LAST if last else SPREAD_OUTER)
+
+    # -- instructions --------------------------------------------------------------
+
+    def fill(self, value: Operand, shape: tuple[int, ...], dtype: str) -> Tile:
+        return self.step("vbrc", [], shape, dtype)
+
+    def binary(self, name: str, a: Operand, b: Operand, shape: tuple[int, ...], dtype: str) -> Operand:
+        """`a op b`; a scalar stands on the right, as the hardware wants it."""
+        if isinstance(a, Scalar) and isinstance(b, Scalar):
+            return Scalar(dtype)
+        if isinstance(a, Scalar) and name in ISA and name != "vsub":
+            a, b = b, a
+        a, b = self.readable(name, a, shape), self.readable(name, b, shape)
+        elements = self._binary_scratch(name, a, b, shape, width(dtype))
+        spread = isinstance(a, Spread) or isinstance(b, Spread)
+        reuse = Reuse.ISA if name in ISA and not spread else Reuse.ELEMENTWISE
+        return self.step(
+            name, [a, b], shape, dtype, reuse, self.scratch(elements, width(dtype))
+        )
+
+    @staticmethod
+    def _binary_scratch(
+        name: str, a: Operand, b: Operand, shape: tuple[int, ...], bits: int
+    ) -> int | None:
+        """getExtraBufferSizeForBinaryOp: scalars that need a block, broadcast rows."""
+        elements: int | None = None
+        if name in ("vdiv", "vsub") and (isinstance(a, Scalar) or isinstance(b, Scalar)):
+            elements = temporaries.per_block(bits)
+        elif isinstance(a, Scalar):
+            elements = 0
+        for operand in (a, b):
+            if isinstance(operand, Spread) and operand.axes == (len(shape) - 1,):
+                rows = operand.tile.shape[-2] if len(shape) > 1 else 1
+                elements = (elements or 0) + temporaries.spread_last(rows, bits)
+            elif isinstance(operand, Spread) and elements is None:
+                elements = None
+        return elements
+
+    def unary(self, name: str, a: Operand, shape: tuple[int, ...], dtype: str) -> Operand:
+        if isinstance(a, Scalar):
+            return Scalar(dtype)
+        a = self.readable(name, a, shape)
+        elements = None
+        if isinstance(a, Spread) and a.axes == (len(shape) - 1,):
+            rows = a.tile.shape[-2] if len(shape) > 1 else 1
+            elements = temporaries.spread_last(rows, width(dtype))
+        return self.step(
+            name, [a], shape, dtype, Reuse.ELEMENTWISE, self.scratch(elements, width(dtype))
+        )
+
+    def cast(self, a: Operand, dtype: str) -> Operand:
+        """One hardware cast; broadcasts and fills are cast before they are spread."""
+        if isinstance(a, Scalar):
+            return Scalar(dtype, a.value)
+        if a.dtype == dtype:
+            return a
+        if isinstance(a, Spread):
+            narrow = self.cast(a.tile, dtype)
+            assert isinstance(narrow, Tile)
+            return Spread(narrow, a.shape, a.axes, dtype)
+        if dtype == "i8" and a.dtype in ("i32", "i16"):
+            return self._cast_byte(a)
+        scratch = temporaries.cast_elements(a.dtype, dtype)
+        temps = self.scratch(*scratch) if scratch else []
+        reuse = Reuse.NEVER if temps else Reuse.CAST
+        return self.step("vcast", [a], a.shape, dtype, reuse, temps)
+
+    def _cast_byte(self, a: Tile) -> Tile:
+        """Whole-number to i8: two transposes of 32 x 32 bytes (getCastSrcUnAlignSizeInfo)."""
+        source = a.buffer
+        source.shape = a.shape
+        source.units = temporaries.byte_cast_units(a.shape, source.bits)
+        temps = self.scratch_later(lambda: 2 * source.numel, source.bits)
+        result = self.step("vcast", [a], a.shape, "i8", Reuse.NEVER, temps)
+        result.buffer.units = temporaries.byte_cast_units(a.shape, 8)
+        return result
+
+    def widened(self, a: Operand, dtype: str) -> Operand:
+        """`cast`, remembered: equal casts of one value are made once (CSE)."""
+        if isinstance(a, Scalar) or a.dtype == dtype:
+            return self.cast(a, dtype)
+        key = (id(a), dtype)
+        if isinstance(a, Tile) and dtype not in ("f32", "f16"):
+            return self.cast(a, dtype)
+        if key not in self._wide:
+            self._alive.append(a)
+            self._wide[key] = self.cast(a, dtype)
+        return self._wide[key]
+
+    def byte_to_bit(self, condition: Tile) -> Tile:
+        """The result of an i64 comparison is a byte; a test in f16 makes it a bit."""
+        half = self.cast(condition, "f16")
+        zero = self.fill(Scalar("f16"), condition.shape, "f16")
+        return self.step("vcmp", [half, zero], condition.shape, "i1", Reuse.ELEMENTWISE)
+
+    def keep(self, operand: Operand) -> None:
+        """Keep the object alive, so that its id stays its own."""
+        self._alive.append(operand)
+
+    def remember(self, narrow: Operand, dtype: str, wide: Operand) -> None:
+        """`narrow` was cast from `wide`: a cast back to `dtype` reads `wide` itself."""
+        self._alive.append(narrow)
+        self._wide[id(narrow), dtype] = wide
+
+    def remembered(self, a: Operand, dtype: str) -> Operand | None:
+        return self._wide.get((id(a), dtype))
+
+    def compare(self, a: Operand, b: Operand, shape: tuple[int, ...], negate: bool = False) -> Tile:
+        """vcmp, and vnot for `ne`: the hardware's own `ne` is wrong for NaN."""
+        dtype = a.dtype
+        tiles = [self.full(a, shape, dtype), self.full(b, shape, dtype)]
+        return self.test(tiles, shape, negate)
+
+    def test(self, tiles: Sequence[Operand], shape: tuple[int, ...], negate: bool = False) -> Tile:
+        """vcmp of tiles, or of one tile with a scalar that is not counted."""
+        result = self.step("vcmp", tiles, shape, "i1", Reuse.ELEMENTWISE)
+        if negate:
+            result = self.step("vnot", [result], shape, "i1", Reuse.ELEMENTWISE)
+        return result
+
+    def select(
+        self, condition: Operand, a: Operand, b: Operand, shape: tuple[int, ...], dtype: str
+    ) -> Tile:
+        cond = self.full(condition, shape, "i1")
+        sides = [x if isinstance(x, Scalar) else self.full(x, shape) for x in (a, b)]
+        scalars = sum(isinstance(x, Scalar) for x in sides)
+        if cond.dtype == "i8" and (dtype != "i64" or scalars):
+            cond = self.byte_to_bit(cond)
+        if cond.dtype == "i8":
+            return self.step(
+                "vsel", [cond, *sides], shape, dtype,
+                temporary=self.scratch(temporaries.select64_elements(shape[-1]), 64),
+            )  # fmt: skip
+        elements = temporaries.select_elements(dtype, width(dtype), scalars)
+        reuse = Reuse.SELECT64 if elements is None else Reuse.NEVER
+        return self.step(
+            "vsel", [cond, *sides], shape, dtype, reuse, self.scratch(elements, width(dtype))
+        )

@@ -1,0 +1,157 @@
+"""`prune`: a verdict for each candidate of a space, with nothing launched."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Hashable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from ascend_autotune.analysis import rules
+from ascend_autotune.analysis.assessing import Assess, Assessment
+from ascend_autotune.analysis.grid import Grid, all_blocks_parallel
+from ascend_autotune.analysis.result import PruneResult
+from ascend_autotune.analysis.space import Space
+from ascend_autotune.analysis.verdict import STATUSES, Verdict
+
+if TYPE_CHECKING:
+    from ascend_autotune.analysis.judging import Asking
+    from ascend_autotune.analysis.options import CompileOptions
+    from ascend_autotune.analysis.request import Request
+
+
+def prune(
+    kernel: object,
+    space: Mapping[str, Iterable[object]],
+    signature: Mapping[str, str] | None = None,
+    constants: Mapping[str, object] | None = None,
+    target: str | None = None,
+    compile_options: Mapping[str, object] | None = None,
+    grid: Grid | None = None,
+    exact: bool = False,
+) -> PruneResult:
+    """Say of every candidate of `space` whether it can run on the chip, and if not, why.
+
+    Args:
+        kernel: a `@triton.jit` function, or a wrapper around one.
+        space: values per searched parameter: tl.constexpr parameters of the kernel, and
+            fields of triton.Config (num_warps, num_stages, compile options).
+        signature: a type for each runtime argument, in Triton's notation; "i32:16" and
+            "*fp16:16" are known to be divisible by 16. None: as in the kernel's last call
+            under the hook.
+        constants: the constexprs that are not searched, and arguments specialised to a
+            value (a stride of 1).
+        target: a chip's name. None: the active device, else Ascend910B3; `stats` says which.
+        compile_options: the profile to judge under. None: what triton-ascend passes.
+        grid: a tuple or a callable of the candidate. None: not known, not judged.
+        exact: ask the Ascend compiler about what stays undecided.
+
+    Raises:
+        RequestError: the request is wrong; the message names the mend.
+        FlavourError: no usable Triton is installed.
+        JudgeUnavailable: `exact` without an Ascend compiler.
+    """
+    from ascend_autotune.analysis.request import resolve
+
+    started = time.perf_counter()
+    request = resolve(kernel, signature, constants, target, compile_options, grid)
+    searched = request.space(space)
+    return prune_request(request, searched, exact=exact, started=started)
+
+
+def prune_request(
+    request: Request, space: Space, *, exact: bool = False, started: float | None = None
+) -> PruneResult:
+    """`prune` for a request whose parts are resolved already."""
+    from ascend_autotune.analysis.assessing import Assessor
+
+    began = time.perf_counter() if started is None else started
+    judge = _judge(request) if exact else None
+    first = space.candidate(0)
+    assessor = Assessor(
+        request.instance({name: first[name] for name in space.tiles}),
+        keep=bool(space.fields),
+        judge=judge,
+    )
+    pruning = Pass(space, request, assessor)
+    pruning.run()
+    stats: dict[str, object] = {
+        "candidates": len(space),
+        "ttir_traces": assessor.traces,
+        "judge_calls": 0 if judge is None else judge.calls,
+        "merged": pruning.merged,
+        "seconds": round(time.perf_counter() - began, 6),
+        "target": request.chip.name,
+        "target_source": request.target_source,
+    }
+    return PruneResult(request.info.name, space, pruning.statuses, pruning.verdict, stats)
+
+
+def _judge(request: Request) -> Asking:
+    """The judge for the request's chip. Raises `JudgeUnavailable` where there is none."""
+    from ascend_autotune.analysis.judge import Judge
+    from ascend_autotune.analysis.judging import Asking
+
+    return Asking(Judge.find(request.chip))
+
+
+@dataclass
+class Pass:
+    """One pass over a space; afterwards a status per candidate and what is behind it.
+
+    `leaders[i]` is the earlier candidate that i compiles to the same program as, or i
+    itself; assessments are kept for leaders only.
+    """
+
+    space: Space
+    request: Request
+    assess: Assess
+    statuses: bytearray = field(default_factory=bytearray)
+    leaders: list[int] = field(default_factory=list)
+    assessments: dict[int, Assessment] = field(default_factory=dict)
+    merged: int = 0
+
+    def run(self) -> None:
+        parallel = all_blocks_parallel()
+        by_values: dict[Hashable, int] = {}
+        by_program: dict[Hashable, int] = {}
+        assessed: dict[Hashable, Assessment] = {}
+        profiles: dict[Hashable, CompileOptions] = {}
+        for index, candidate in enumerate(self.space.candidates):
+            fields = tuple((name, candidate[name]) for name in self.space.fields)
+            options = profiles.get(fields)
+            if options is None:
+                options = profiles[fields] = self.request.options(dict(fields))
+            tiles = {name: candidate[name] for name in self.space.tiles}
+            shape = self.request.grid_of(candidate)
+            values = (tuple(tiles.values()), options)
+            # The same program on another grid is launched differently: not the same candidate.
+            leader = by_values.setdefault((values, shape), index)
+            if leader == index:
+                reason = shape and rules.grid(shape, all_blocks_parallel=parallel)
+                if reason:
+                    found = Assessment("infeasible", (reason,))
+                else:
+                    known = assessed.get(values)
+                    found = known if known is not None else self.assess(tiles, options)
+                    assessed[values] = found
+                    if found.program is not None:
+                        leader = by_program.setdefault((found.program, shape), index)
+                        by_values[values, shape] = leader
+                if leader == index:
+                    self.assessments[index] = found
+            self.leaders.append(leader)
+            self.merged += leader != index
+            self.statuses.append(STATUSES.index(self.assessments[leader].status))
+
+    def verdict(self, index: int) -> Verdict:
+        leader = self.leaders[index]
+        found = self.assessments[leader]
+        return Verdict(
+            self.space.candidate(index),
+            found.status,
+            found.reasons,
+            found.bounds,
+            found.fallback,
+            None if leader == index else self.space.candidate(leader),
+        )

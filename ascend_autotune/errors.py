@@ -1,0 +1,27 @@
+"""The errors that the package raises. Each message says what was wrong, where, and the mend."""
+
+from __future__ import annotations
+
+
+class AscendAutotuneError(Exception):
+    """Base of every error raised on purpose by this package."""
+
+
+class RequestError(AscendAutotuneError, ValueError):
+    """The request is wrong: an unknown name, type or target, an empty space ... (CLI: exit 2)."""
+
+
+class FlavourError(AscendAutotuneError):
+    """No Triton is installed, or two builds of it overwrite each other (CLI: exit 2)."""
+
+
+class FrontEndError(AscendAutotuneError):
+    """Triton's front end refuses this kernel instance; the message is the front end's own."""
+
+
+class AnalysisError(AscendAutotuneError):
+    """The program could not be read. A candidate that meets it is `unknown`, never `infeasible`."""
+
+
+class JudgeUnavailable(AscendAutotuneError):
+    """No Ascend compiler is at hand (CLI: exit 2); the message names the install command."""
