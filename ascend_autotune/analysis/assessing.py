@@ -8,7 +8,7 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Callable, Hashable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from ascend_autotune.analysis import rules
@@ -47,22 +47,16 @@ Judge = Callable[[Assessment, "CompileOptions"], Assessment]
 
 
 class Assessor:
-    """Assesses the programs of one kernel by tracing each set of constants once.
+    """Assesses the programs of one kernel; each set of constants is traced once.
 
     `traces` counts the work done. `judge` may replace an assessment by the compiler's.
-    `keep` keeps the traced programs, for spaces in which
-    one set of constants is compiled under several options.
     """
 
-    def __init__(
-        self, instance: KernelInstance, *, keep: bool = False, judge: Judge | None = None
-    ) -> None:
+    def __init__(self, instance: KernelInstance, *, judge: Judge | None = None) -> None:
         self.instance = instance
         self.judge = judge
         self.traces = 0
-        self._programs: dict[Hashable, tuple[Ttir, Module] | Assessment] | None = (
-            {} if keep else None
-        )
+        self._traced: dict[Hashable, Ttir | Assessment] = {}
 
     def __call__(self, constants: Mapping[str, object], options: CompileOptions) -> Assessment:
         program = self.program(constants)
@@ -73,28 +67,34 @@ class Assessor:
         return found if self.judge is None else self.judge(found, options)
 
     def program(self, constants: Mapping[str, object]) -> tuple[Ttir, Module] | Assessment:
-        """The program for these constants, or the assessment of one that cannot be had."""
-        key = tuple(constants.items())
-        if self._programs is not None and key in self._programs:
-            return self._programs[key]
-        program = self._trace(constants)
-        if self._programs is not None:
-            self._programs[key] = program
-        return program
-
-    def _trace(self, constants: Mapping[str, object]) -> tuple[Ttir, Module] | Assessment:
+        """The program for these constants, read anew, or the assessment of one that is none."""
         from ascend_autotune.analysis.reader import parse_module
+
+        ttir = self.ttir(constants)
+        if isinstance(ttir, Assessment):
+            return ttir
+        try:
+            return ttir, parse_module(ttir.generic)
+        except AnalysisError as error:
+            return unreadable(str(error), ttir)
+
+    def ttir(self, constants: Mapping[str, object]) -> Ttir | Assessment:
+        key = tuple(sorted(constants.items()))
+        found = self._traced.get(key)
+        if found is None:
+            found = self._traced[key] = self._trace(constants)
+        return found
+
+    def _trace(self, constants: Mapping[str, object]) -> Ttir | Assessment:
         from ascend_autotune.analysis.ttir import trace
 
         self.traces += 1
-        ttir = None
         try:
-            ttir = trace(self.instance.with_constants(constants))
-            return ttir, parse_module(ttir.generic)
+            return trace(self.instance.with_constants(constants))
         except FrontEndError as error:
             return refused_by_front_end(str(error))
         except AnalysisError as error:
-            return unreadable(str(error), ttir)
+            return unreadable(str(error), None)
 
 
 def assess_module(module: Module, ttir: Ttir, chip: Chip, options: CompileOptions) -> Assessment:
@@ -109,15 +109,17 @@ def assess_module(module: Module, ttir: Ttir, chip: Chip, options: CompileOption
         # A fault of ours must neither end the other candidates' judgement nor claim anything.
         logger.exception("measuring a program failed")
         return unreadable(f"the analysis failed, {type(error).__name__}: {error}", ttir)
+    return replace(assess_footprint(footprint, chip), program=ttir.text, ttir=ttir)
+
+
+def assess_footprint(footprint: Footprint, chip: Chip) -> Assessment:
     status, reasons = judge_footprint(footprint, chip)
     return Assessment(
         status,
         reasons,
         dict(footprint.bounds),
         tuple(sorted(footprint.fallback)) if status != "infeasible" else (),
-        (ttir.text, options),
-        footprint,
-        ttir,
+        footprint=footprint,
     )
 
 

@@ -75,14 +75,14 @@ def _assess(
 ) -> tuple[Request, Assessor, Assessment]:
     """Assess the tile; where the front end stumbles over what was assumed, assume otherwise."""
     options = request.options(fields)
-    assessor = Assessor(request.instance({}), keep=True)
+    assessor = Assessor(request.instance({}))
     first = assessor({}, options)
     assumed = [note for note in request.assumptions if note.kind != "last call"]
     if not assumed or not any(reason.code == "front_end" for reason in first.reasons):
         return request, assessor, first
     for notes in other_assumptions(request.assumptions):
         other = request.assuming(notes)
-        trial = Assessor(other.instance({}), keep=True)
+        trial = Assessor(other.instance({}))
         found = trial({}, options)
         if found.ttir is not None:
             return other, trial, found

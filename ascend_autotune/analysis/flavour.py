@@ -91,7 +91,7 @@ def _recorded(folder: Path) -> dict[Name, Distribution]:
         for distribution in distributions(path=path) if path else distributions():
             name = re.sub(r"[-_.]+", "-", distribution.metadata["Name"] or "").lower()
             if name in _NAMES:
-                found.setdefault(name, distribution)  # type: ignore[arg-type]
+                found.setdefault(name, distribution)
         if found:
             return found
     return {}

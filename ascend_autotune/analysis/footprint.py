@@ -15,7 +15,8 @@ from types import MappingProxyType
 from ascend_autotune.analysis.chips import MEMORIES, Chip
 from ascend_autotune.analysis.ir import UNKNOWN, Location, Module
 from ascend_autotune.analysis.options import CompileOptions
-from ascend_autotune.analysis.plan.attempts import Attempt, attempts_of
+from ascend_autotune.analysis.plan import packing
+from ascend_autotune.analysis.plan.attempts import Figures, Layout, figures_of, layouts_of
 from ascend_autotune.analysis.plan.lifetimes import Entry
 from ascend_autotune.analysis.plan.packing import UNBOUNDED
 
@@ -83,25 +84,34 @@ def measure(module: Module, chip: Chip, options: CompileOptions) -> Footprint:
 
     Raises AnalysisError where the program cannot be followed.
     """
-    attempts = attempts_of(module, chip, options)
-    fallback: tuple[str, ...] = ()
-    shown: Attempt = attempts[-1]
-    for attempt in attempts:
-        if attempt.expected_to_fit(chip.capacity):
-            fallback, shown = attempt.switched_off, attempt
+    return footprint_of(layouts_of(module, chip, options), chip)
+
+
+def footprint_of(layouts: Sequence[Layout], chip: Chip) -> Footprint:
+    """The footprint of one program whose attempts are laid out already."""
+    figures = [figures_of(layout, chip, 1) for layout in layouts]
+    shown, fallback = len(layouts) - 1, ()
+    for index, found in enumerate(figures):
+        if found.likely_fits(chip.capacity)[0]:
+            shown, fallback = index, found.switched_off
             break
+    entries = layouts[shown].orders[0]
     return Footprint(
-        _bounds(attempts[0]),
-        _bounds(attempts[-1]),
-        tuple((attempt.switched_off, _bounds(attempt)) for attempt in attempts),
-        MappingProxyType({m: _buffers(shown.peak(m)) for m in MEMORIES if shown.entries.get(m)}),
+        _bounds(figures[0]),
+        _bounds(figures[-1]),
+        tuple((found.switched_off, _bounds(found)) for found in figures),
+        MappingProxyType(
+            {m: _buffers(packing.peak_entries(entries[m])) for m in MEMORIES if entries.get(m)}
+        ),
         fallback,
-        attempts[0].notes,
+        layouts[0].notes,
     )
 
 
-def _bounds(attempt: Attempt) -> Bounds:
-    return MappingProxyType({memory: attempt.bounds[memory] for memory in MEMORIES})
+def _bounds(figures: Figures) -> Bounds:
+    return MappingProxyType(
+        {memory: (int(figures.low[memory][0]), int(figures.high[memory][0])) for memory in MEMORIES}
+    )
 
 
 def _buffers(entries: Sequence[Entry]) -> tuple[Buffer, ...]:

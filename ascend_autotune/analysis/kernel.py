@@ -9,6 +9,7 @@ from functools import cache
 from types import MappingProxyType
 from typing import Any
 
+from ascend_autotune.analysis.calling import Call, bind_call
 from ascend_autotune.analysis.chips import Chip
 from ascend_autotune.analysis.flavour import detect
 from ascend_autotune.analysis.signature import is_descriptor, parse_type
@@ -76,9 +77,12 @@ class KernelInstance:
 
         Raises `RequestError` naming those that have neither value, default nor heuristic.
         """
-        known = {**_defaults(self.function), **self.constants}
-        known = {name: value for name, value in known.items() if name not in self.signature}
-        known = _computed(self.name, self.heuristics, known)
+        defaults, constexprs = _defaults(self.function), _constexprs(self.function)
+        known = {name: value for name, value in defaults.items() if name in constexprs}
+        # A launch computes a heuristic's parameter even where it has a default.
+        for name in self.heuristics:
+            known.pop(name, None)
+        known = _computed(self.name, self.heuristics, {**known, **self.constants})
         names: list[str] = list(self.function.arg_names)
         missing = [name for name in names if name not in known and name not in self.signature]
         if missing:
@@ -113,8 +117,8 @@ def describe(kernel: object) -> KernelInfo:
     searched: dict[str, Sequence[object]] = {}
     for layer in _layers(kernel):
         own = getattr(layer, "__dict__", {})
-        if type(layer).__name__ == "Heuristics" or {"fn", "values", "arg_names"} <= own.keys():
-            for name, heuristic in dict(layer.values).items():  # type: ignore[attr-defined]
+        if "arg_names" in own and isinstance(own.get("values"), Mapping):  # triton.heuristics
+            for name, heuristic in own["values"].items():
                 heuristics.pop(name, None)  # the inner one comes later and wins
                 heuristics[name] = heuristic
         for config in own.get("configs") or ():
@@ -160,7 +164,7 @@ def make_instance(
     info = describe(kernel)
     function = unwrap(kernel)
     asked = _mapping("signature", signature)
-    values = _mapping("constants", constants)
+    values = dict(_mapping("constants", constants))
     _check_names("signature", asked, info.name, info.arguments)
     _check_names("constants", values, info.name, info.arguments)
     types: dict[str, str] = {}
@@ -182,15 +186,20 @@ def make_instance(
             divisible.add(name)
     _check_once(types, values)
     runtime = [name for name in info.arguments if name not in info.constexprs]
-    given = {**info.defaults, **values, **types}
-    missing = [name for name in runtime if name not in given]
+    left_out = [name for name in runtime if name not in types and name not in values]
+    defaults = _specialised(info, function, [name for name in left_out if name in info.defaults])
+    for name, text in defaults.signature.items():
+        types[name], is_divisible = parse_type(name, text)
+        divisible |= {name} if is_divisible else set()
+    values.update(defaults.constants)
+    missing = [name for name in left_out if name not in info.defaults]
     if missing:
         raise RequestError(
             f"signature: {info.name} needs the types of {', '.join(missing)}; write, with your "
             f"types, signature={_paste({**types, **_likely(function, missing)})}"
         )
     return KernelInstance(
-        function, info.name, types, dict(values), frozenset(divisible), chip, info.heuristics
+        function, info.name, types, values, frozenset(divisible), chip, info.heuristics
     )
 
 
@@ -239,8 +248,20 @@ def _constexprs(function: Any) -> tuple[str, ...]:
 
 
 def _defaults(function: Any) -> dict[str, object]:
-    """Values that a call may leave out. Triton makes them constants, as `kernel` would."""
     return {p.name: p.default for p in function.params if p.has_default}
+
+
+def _specialised(info: KernelInfo, function: Any, names: Sequence[str]) -> Call:
+    """What a launch that leaves these runtime arguments to their defaults would make of them."""
+    return bind_call(
+        info.name,
+        info.arguments,
+        info.constexprs,
+        (),
+        [p.name for p in function.params if p.do_not_specialize],
+        (),
+        {name: info.defaults[name] for name in names},
+    )
 
 
 def _annotations(function: Any) -> dict[str, str]:

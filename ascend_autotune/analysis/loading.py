@@ -111,7 +111,8 @@ def _where(error: BaseException) -> str:
     frames = [
         frame
         for frame in traceback.extract_tb(error.__traceback__)
-        if not frame.filename.startswith("<frozen") and frame.filename != __file__
+        if not frame.filename.startswith("<frozen")
+        and frame.filename != __file__
         and "/importlib/" not in frame.filename
     ]
     return f" (at {frames[-1].filename}:{frames[-1].lineno})" if frames else ""

@@ -64,16 +64,15 @@ def prune_request(
 ) -> PruneResult:
     """`prune` for a request whose parts are resolved already."""
     from ascend_autotune.analysis.assessing import Assessor
+    from ascend_autotune.analysis.sweep import Sweep
 
     began = time.perf_counter() if started is None else started
     judge = _judge(request) if exact else None
     first = space.candidate(0)
     assessor = Assessor(
-        request.instance({name: first[name] for name in space.tiles}),
-        keep=bool(space.fields),
-        judge=judge,
+        request.instance({name: first[name] for name in space.tiles}), judge=judge
     )
-    pruning = Pass(space, request, assessor)
+    pruning = Sweep(space, request, assessor)
     pruning.run()
     stats: dict[str, object] = {
         "candidates": len(space),
@@ -93,65 +92,3 @@ def _judge(request: Request) -> Asking:
     from ascend_autotune.analysis.judging import Asking
 
     return Asking(Judge.find(request.chip))
-
-
-@dataclass
-class Pass:
-    """One pass over a space; afterwards a status per candidate and what is behind it.
-
-    `leaders[i]` is the earlier candidate that i compiles to the same program as, or i
-    itself; assessments are kept for leaders only.
-    """
-
-    space: Space
-    request: Request
-    assess: Assess
-    statuses: bytearray = field(default_factory=bytearray)
-    leaders: list[int] = field(default_factory=list)
-    assessments: dict[int, Assessment] = field(default_factory=dict)
-    merged: int = 0
-
-    def run(self) -> None:
-        parallel = all_blocks_parallel()
-        by_values: dict[Hashable, int] = {}
-        by_program: dict[Hashable, int] = {}
-        assessed: dict[Hashable, Assessment] = {}
-        profiles: dict[Hashable, CompileOptions] = {}
-        for index, candidate in enumerate(self.space.candidates):
-            fields = tuple((name, candidate[name]) for name in self.space.fields)
-            options = profiles.get(fields)
-            if options is None:
-                options = profiles[fields] = self.request.options(dict(fields))
-            tiles = {name: candidate[name] for name in self.space.tiles}
-            shape = self.request.grid_of(candidate)
-            values = (tuple(tiles.values()), options)
-            # The same program on another grid is launched differently: not the same candidate.
-            leader = by_values.setdefault((values, shape), index)
-            if leader == index:
-                reason = shape and rules.grid(shape, all_blocks_parallel=parallel)
-                if reason:
-                    found = Assessment("infeasible", (reason,))
-                else:
-                    known = assessed.get(values)
-                    found = known if known is not None else self.assess(tiles, options)
-                    assessed[values] = found
-                    if found.program is not None:
-                        leader = by_program.setdefault((found.program, shape), index)
-                        by_values[values, shape] = leader
-                if leader == index:
-                    self.assessments[index] = found
-            self.leaders.append(leader)
-            self.merged += leader != index
-            self.statuses.append(STATUSES.index(self.assessments[leader].status))
-
-    def verdict(self, index: int) -> Verdict:
-        leader = self.leaders[index]
-        found = self.assessments[leader]
-        return Verdict(
-            self.space.candidate(index),
-            found.status,
-            found.reasons,
-            found.bounds,
-            found.fallback,
-            None if leader == index else self.space.candidate(leader),
-        )

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+
+import numpy as np
 
 from ascend_autotune.analysis.affine import Forms
-from ascend_autotune.analysis.chips import Chip
+from ascend_autotune.analysis.chips import MEMORIES, Chip
 from ascend_autotune.analysis.ir import Module
 from ascend_autotune.analysis.options import CompileOptions
+from ascend_autotune.analysis.parametric.sym import Mask, Vector, vector
 from ascend_autotune.analysis.plan import packing
 from ascend_autotune.analysis.plan.cube import DOTS, CubePlan, lower_cube, mixed_loops, plan_cube
 from ascend_autotune.analysis.plan.lifetimes import Entry, Lives
@@ -21,45 +24,102 @@ PLANNED = ("ub", "l1", "l0c")
 # The plan of these series is the one that the model was read from and checked against.
 MODELLED = frozenset({"A2", "A3"})
 
+Entries = Mapping[str, Sequence[Entry]]
+
 
 @dataclass(frozen=True)
-class Attempt:
-    """One layout. `bounds`: memory -> (low, high) bytes; `expected`: the likeliest need."""
+class Layout:
+    """What one attempt places, under each order of merging.
+
+    `divisors`: by how much the least need of a memory is divided before it is certain (0:
+    nothing is). `loose`: memories whose likely need is no upper bound. `operands`: bytes of
+    the tiles that pass through l0a and l0b.
+    """
 
     switched_off: tuple[str, ...]
-    bounds: Mapping[str, tuple[int, int]]
-    expected: Mapping[str, int]
-    entries: Mapping[str, Sequence[Entry]] = field(default_factory=dict)
-    notes: tuple[str, ...] = ()
-
-    def expected_to_fit(self, capacity: Mapping[str, int]) -> bool:
-        return all(need <= capacity[memory] for memory, need in self.expected.items())
-
-    def peak(self, memory: str) -> Sequence[Entry]:
-        return packing.peak_entries(self.entries.get(memory, ()))
+    orders: tuple[Entries, ...]
+    divisors: Mapping[str, int]
+    loose: frozenset[str]
+    operands: Mapping[str, Sequence[int]]
+    notes: tuple[str, ...]
 
 
-def attempts_of(module: Module, chip: Chip, options: CompileOptions) -> list[Attempt]:
+@dataclass(frozen=True)
+class Figures:
+    """One attempt's bytes for many candidates: certain bounds, and the likely need."""
+
+    switched_off: tuple[str, ...]
+    low: Mapping[str, Vector]
+    high: Mapping[str, Vector]
+    likely: Mapping[str, Vector]
+
+    def refused(self, capacity: Mapping[str, int]) -> Mask:
+        return np.logical_or.reduce([self.low[m] > capacity[m] for m in MEMORIES])
+
+    def fits(self, capacity: Mapping[str, int]) -> Mask:
+        return np.logical_and.reduce([self.high[m] <= capacity[m] for m in MEMORIES])
+
+    def likely_fits(self, capacity: Mapping[str, int]) -> Mask:
+        return np.logical_and.reduce([self.likely[m] <= capacity[m] for m in PLANNED])
+
+
+def figures_of(
+    layout: Layout,
+    chip: Chip,
+    count: int,
+    *,
+    figures: bool = True,
+    chosen: Vector | None = None,
+) -> Figures:
+    """Evaluate a layout for `count` candidates, or for the `chosen` ones of them.
+
+    Without `figures`, needs that overflow anyway are not worked out to the byte.
+    """
+    sizes = packing.Sizes(count, chosen)
+    low: dict[str, Vector] = {}
+    high: dict[str, Vector] = {}
+    likely: dict[str, Vector] = {}
+    for memory in PLANNED:
+        pairs = [
+            packing.needs(entries.get(memory, ()), chip.capacity[memory], sizes, figures=figures)
+            for entries in layout.orders
+        ]
+        least = np.minimum.reduce([pair[0] for pair in pairs])
+        likely[memory] = np.minimum.reduce([pair[1] for pair in pairs])
+        divisor = layout.divisors.get(memory, 1)
+        low[memory] = least // divisor if divisor else np.zeros_like(least)
+        high[memory] = np.maximum(low[memory], likely[memory])
+        if memory in layout.loose:
+            high[memory] = np.where(high[memory] > 0, UNBOUNDED, 0)
+    for memory in ("l0a", "l0b"):
+        tiles = [vector(size, count, chosen) for size in layout.operands.get(memory, ())]
+        if not tiles:
+            tiles = [np.zeros(sizes.count, dtype=np.int64)]
+        # hivmc tiles along K until the operands fit: at most the whole, at least a fractal.
+        low[memory] = np.minimum(np.minimum.reduce(tiles), 512)
+        high[memory] = np.minimum(np.maximum.reduce(tiles), chip.capacity[memory])
+    return Figures(layout.switched_off, low, high, likely)
+
+
+def layouts_of(module: Module, chip: Chip, options: CompileOptions) -> list[Layout]:
     """Every attempt that the compiler would make until one fits, in its order."""
-    has_dots = any(op.name in DOTS for op in module.kernel.walk())
-    programs = _Programs(module, chip, options, has_dots)
+    programs = _Programs(module, chip, options)
     doubled = options.multibuffer
-    found = [programs.attempt((), doubled=doubled, code_motion=True)]
-    found.append(programs.attempt((CODE_MOTION,), doubled=doubled, code_motion=False))
+    found = [programs.layout((), doubled=doubled, code_motion=True)]
+    found.append(programs.layout((CODE_MOTION,), doubled=doubled, code_motion=False))
     if doubled:
         off = (MULTI_BUFFER, CODE_MOTION)
-        found.append(programs.attempt(tuple(sorted(off)), doubled=False, code_motion=False))
+        found.append(programs.layout(tuple(sorted(off)), doubled=False, code_motion=False))
     return found
 
 
 class _Programs:
     """The programs of both cores, each laid out once."""
 
-    def __init__(
-        self, module: Module, chip: Chip, options: CompileOptions, has_dots: bool
-    ) -> None:
+    def __init__(self, module: Module, chip: Chip, options: CompileOptions) -> None:
         self.module, self.chip, self.options = module, chip, options
         self.forms = Forms(module)
+        has_dots = any(op.name in DOTS for op in module.kernel.walk())
         self.cube: CubePlan | None = plan_cube(module, self.forms) if has_dots else None
         self.tiled = mixed_loops(self.cube) if self.cube else (False, False)
         self.cube_lives = Lives(lower_cube(module, self.cube)) if self.cube else None
@@ -80,34 +140,21 @@ class _Programs:
                 self._vector[not code_motion] = lives
         return lives
 
-    def attempt(
-        self, switched_off: tuple[str, ...], *, doubled: bool, code_motion: bool
-    ) -> Attempt:
-        vector = self.vector(code_motion)
-        # In a mix kernel only the cube core's loads are doubled (only-cube).
-        orders = [
-            _by_memory(vector.entries(doubled=doubled and self.cube is None, forward=forward))
-            for forward in (False, True)
-        ]
+    def layout(self, switched_off: tuple[str, ...], *, doubled: bool, code_motion: bool) -> Layout:
+        vector_lives = self.vector(code_motion)
+        cube: dict[str, list[Entry]] = {}
         if self.cube_lives is not None:
-            cube = _by_memory(
-                self.cube_lives.entries(doubled=doubled, l0c_doubled=self._doubles_l0c(doubled))
-            )
-            for entries in orders:
-                entries.update(cube)
+            l0c = doubled and self.options.doubles_l0c
+            cube = _by_memory(self.cube_lives.entries(doubled=doubled, l0c_doubled=l0c))
+        # In a mix kernel only the cube core's loads are doubled (only-cube).
+        alone = doubled and self.cube is None
+        orders = [
+            {**_by_memory(vector_lives.entries(doubled=alone, forward=forward)), **cube}
+            for forward in ((False, True) if vector_lives.has_choices else (False,))
+        ]
         notes = self._notes()
-        bounds: dict[str, tuple[int, int]] = {}
-        expected: dict[str, int] = {}
-        for memory in PLANNED:
-            low, need = _interval(orders, memory, self.chip.capacity[memory])
-            expected[memory] = need
-            bounds[memory] = self._sure(memory, low, need, doubled, bool(notes))
-        for memory, tile in (("l0a", 0), ("l0b", 1)):
-            bounds[memory] = self._operand(memory, tile)
-        return Attempt(switched_off, bounds, expected, orders[0], notes)
-
-    def _doubles_l0c(self, doubled: bool) -> bool:
-        return doubled and self.options.doubles_l0c
+        divisors, loose = self._certainty(doubled, bool(notes))
+        return Layout(switched_off, tuple(orders), divisors, loose, self._operands(), notes)
 
     def _notes(self) -> tuple[str, ...]:
         notes = list(self.vector(True).program.notes)
@@ -119,31 +166,37 @@ class _Programs:
             notes.append("enable_hivm_auto_cv_balance changes how vector work is shared")
         return tuple(dict.fromkeys(notes))
 
-    def _sure(
-        self, memory: str, low: int, need: int, doubled: bool, noted: bool
-    ) -> tuple[int, int]:
-        """What is certain of one memory: less where stages may be tiled, or not modelled."""
-        high = UNBOUNDED if noted and need else need
+    def _certainty(self, doubled: bool, noted: bool) -> tuple[dict[str, int], frozenset[str]]:
+        """What is certain of each memory: less where stages may be tiled, or not modelled."""
         if self.chip.series not in MODELLED:
-            return 0, high
+            return dict.fromkeys(PLANNED, 0), frozenset(PLANNED)
+        divisors = dict.fromkeys(PLANNED, 1)
+        loose = set(PLANNED) if noted else set()
         if noted and self.cube is not None:
-            low //= 2
-        if doubled and self.options.pipelines and self.tiled[memory != "ub"]:
-            # A stage's tiles may be a part of ours, and what crosses stages is held
-            # several times over.
-            tiles = "tile_mix_vector_loop" if memory == "ub" else "tile_mix_cube_loop"
-            return low // self.options.number(tiles, 2), UNBOUNDED if need else 0
-        return low, max(low, high)
+            divisors["ub"] = 2
+        if doubled and self.options.pipelines:
+            # CVPipelining and TileCubeVectorLoop: a stage's tiles may be a part of ours, and
+            # what crosses stages is held several times over.
+            vector_tiles, cube_tiles = self.tiled
+            if vector_tiles:
+                divisors["ub"] *= self.options.number("tile_mix_vector_loop", 2)
+                loose.add("ub")
+            if cube_tiles:
+                for memory in ("l1", "l0c"):
+                    divisors[memory] = self.options.number("tile_mix_cube_loop", 2)
+                    loose.add(memory)
+        return divisors, frozenset(loose)
 
-    def _operand(self, memory: str, index: int) -> tuple[int, int]:
-        """L0A and L0B are filled by hivmc's own tiling along K: at most whole operands."""
+    def _operands(self) -> dict[str, list[int]]:
         if self.cube is None:
-            return 0, 0
-        sizes = [
-            dot.operands[index].type.numel * max(8, dot.operands[index].type.bits) // 8
-            for dot in self.cube.dots
-        ]
-        return min(512, *sizes), min(self.chip.capacity[memory], max(sizes))
+            return {}
+        return {
+            memory: [
+                dot.operands[index].type.numel * max(8, dot.operands[index].type.bits) // 8
+                for dot in self.cube.dots
+            ]
+            for index, memory in enumerate(("l0a", "l0b"))
+        }
 
 
 def _by_memory(entries: Sequence[Entry]) -> dict[str, list[Entry]]:
@@ -151,15 +204,3 @@ def _by_memory(entries: Sequence[Entry]) -> dict[str, list[Entry]]:
     for entry in entries:
         found.setdefault(entry.memory, []).append(entry)
     return found
-
-
-def _interval(
-    orders: Sequence[Mapping[str, Sequence[Entry]]], memory: str, capacity: int
-) -> tuple[int, int]:
-    """The least live sum of sure buffers, and the best need, over the merging orders."""
-    lows, needs = [], []
-    for entries in orders:
-        mine = entries.get(memory, ())
-        lows.append(packing.live_maximum([entry for entry in mine if entry.sure]))
-        needs.append(packing.need(mine, capacity))
-    return min(lows), min(needs)

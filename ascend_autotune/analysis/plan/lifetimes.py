@@ -45,6 +45,10 @@ class Lives:
         self.program = program
         self.ends = _loop_ends(program.steps)
         self.inner_uses = _live(program, self.ends)
+        # May some output take the place of either of two inputs?
+        self.has_choices = any(
+            step.reuse is not Reuse.NEVER and len(step.inputs) > 1 for step in program.steps
+        )
 
     def entries(
         self, *, doubled: bool, l0c_doubled: bool = False, forward: bool = False

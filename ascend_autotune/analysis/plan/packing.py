@@ -3,115 +3,142 @@
 Source: MemPlan::PlanMemAddressOfWholeLocalBuffer (PlanMemory pass): without reuse where
 the sum fits, else first fit over lifetimes. The largest sum of live bytes bounds the need
 from below whatever the order; a first fit that fits bounds it from above.
+
+Everything is worked out for many candidates at once: entries are shared by all of them,
+and a size is one number per candidate.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+
+from ascend_autotune.analysis.parametric.sym import Vector, vector
 from ascend_autotune.analysis.plan.lifetimes import Entry
 
 UNBOUNDED = 2**63 - 1
 """An upper bound in bytes where none is known."""
 
 
-def live_maximum(entries: Sequence[Entry]) -> int:
-    """The largest sum of bytes alive at one instruction, copies included."""
-    times = sorted({entry.first for entry in entries})
-    return max(
-        (
-            sum(e.size * e.copies for e in entries if e.first <= time <= e.last)
-            for time in times
-        ),
-        default=0,
-    )
+class Sizes:
+    """The bytes of entries for `count` candidates, or for the `chosen` ones of them."""
+
+    def __init__(self, count: int, chosen: Vector | None = None) -> None:
+        self.total_count = count
+        self.chosen = chosen
+        self.count = count if chosen is None else len(chosen)
+        self._known: dict[int, Vector] = {}
+        self._kept: list[int] = []
+
+    def one(self, entry: Entry) -> Vector:
+        """Bytes of one copy. Equal sizes are one object: entries of a size share a vector."""
+        found = self._known.get(id(entry.size))
+        if found is None:
+            found = vector(entry.size, self.total_count, self.chosen)
+            self._known[id(entry.size)] = found
+            self._kept.append(entry.size)  # an id is only as good as its object lives
+        return found
+
+    def sum(self, entries: Sequence[Entry]) -> Vector:
+        held = np.zeros(self.count, dtype=np.int64)
+        times: dict[int, tuple[Vector, int]] = {}
+        for entry in entries:
+            size = self.one(entry)
+            times[id(size)] = (size, times.get(id(size), (size, 0))[1] + entry.copies)
+        for size, copies in times.values():
+            held += size if copies == 1 else size * copies
+        return held
 
 
-def total(entries: Sequence[Entry]) -> int:
-    return sum(entry.size * entry.copies for entry in entries)
+def live_maximum(entries: Sequence[Entry], sizes: Sizes) -> Vector:
+    """The largest sum of bytes alive at one instruction, copies included, per candidate."""
+    best = np.zeros(sizes.count, dtype=np.int64)
+    for alive in _crowds(entries):
+        np.maximum(best, sizes.sum(alive), out=best)
+    return best
+
+
+def _crowds(entries: Sequence[Entry]) -> list[list[Entry]]:
+    """The largest sets of entries alive together: none is part of another."""
+    crowds: list[list[Entry]] = []
+    before: set[int] = set()
+    for time in sorted({entry.first for entry in entries}):
+        alive = [entry for entry in entries if entry.first <= time <= entry.last]
+        names = {id(entry) for entry in alive}
+        if crowds and before <= names:
+            crowds[-1] = alive
+        else:
+            crowds.append(alive)
+        before = names
+    return crowds
 
 
 def peak_entries(entries: Sequence[Entry]) -> list[Entry]:
-    """The entries alive at the peak, largest first."""
-    best: list[Entry] = []
-    size = -1
-    for time in sorted({entry.first for entry in entries}):
-        alive = [e for e in entries if e.first <= time <= e.last]
-        if total(alive) > size:
-            best, size = alive, total(alive)
-    return sorted(best, key=lambda e: (-e.size * e.copies, e.first))
+    """One candidate's entries that are alive at its peak, largest first."""
+    crowds = _crowds(entries)
+    if not crowds:
+        return []
+    best = max(crowds, key=lambda alive: sum(int(e.size) * e.copies for e in alive))
+    return sorted(best, key=lambda e: (-int(e.size) * e.copies, e.first))
 
 
-def first_fit(entries: Sequence[Entry], *, split: bool) -> int:
+def first_fit(entries: Sequence[Entry], sizes: Sequence[Vector]) -> Vector:
     """The end of the highest entry when each goes to the lowest place that is free.
 
-    `split`: places keep each entry's own lifetime; otherwise a place remembers the union
-    of all that it held (the outline is coarser, and sometimes packs worse).
+    Entries that a copy to or from global memory touches come first, each group by time
+    of first write; the copies of a multi-buffer stand directly after one another.
     """
-    ordered = sorted(entries, key=lambda e: (not e.dma, e.first))
-    if split:
-        return _by_intervals(ordered)
-    return _by_outline(ordered)
-
-
-def _by_intervals(ordered: Sequence[Entry]) -> int:
-    placed: list[tuple[int, int, Entry]] = []
-    top = 0
-    for entry in ordered:
+    order = sorted(range(len(entries)), key=lambda i: (not entries[i].dma, entries[i].first))
+    count = len(sizes[0]) if len(sizes) else 0
+    top = np.zeros(count, dtype=np.int64)
+    placed: list[tuple[Entry, Vector, Vector]] = []
+    for i in order:
+        entry, size = entries[i], sizes[i]
         for _ in range(entry.copies):
-            busy = sorted(
-                (low, high)
-                for low, high, other in placed
-                if other.first <= entry.last and entry.first <= other.last
-            )
-            offset = 0
-            for low, high in busy:
-                if low - offset >= entry.size:
-                    break
-                offset = max(offset, high)
-            placed.append((offset, offset + entry.size, entry))
-            top = max(top, offset + entry.size)
+            start = _lowest(entry, size, placed)
+            end = start + size
+            placed.append((entry, start, end))
+            np.maximum(top, end, out=top)
     return top
 
 
-def _by_outline(ordered: Sequence[Entry]) -> int:
-    """Segments (start, end, lifetimes): an entry covers whole or split segments."""
-    segments: list[tuple[int, int, list[tuple[int, int]]]] = []
-    top = 0
-    for entry in ordered:
-        for _ in range(entry.copies):
-            offset = _lowest(segments, entry, top)
-            end = offset + entry.size
-            rest = [s for s in segments if s[1] <= offset or s[0] >= end]
-            covered = [s for s in segments if not (s[1] <= offset or s[0] >= end)]
-            lives = [(entry.first, entry.last)]
-            for low, high, held in covered:
-                lives = lives + held
-                if low < offset:
-                    rest.append((low, offset, held))
-                if high > end:
-                    rest.append((end, high, held))
-            rest.append((offset, end, lives))
-            segments = sorted(rest, key=lambda s: s[0])
-            top = max(top, end)
-    return top
+def _lowest(entry: Entry, size: Vector, placed: Sequence[tuple[Entry, Vector, Vector]]) -> Vector:
+    """The lowest start at which the entry meets no placed one that lives at the same time."""
+    start = np.zeros(len(size), dtype=np.int64)
+    busy = [
+        (low, high)
+        for other, low, high in placed
+        if other.first <= entry.last and entry.first <= other.last
+    ]
+    if not busy:
+        return start
+    lows, highs = np.stack([low for low, _ in busy]), np.stack([high for _, high in busy])
+    by_low = np.argsort(lows, axis=0, kind="stable")
+    lows = np.take_along_axis(lows, by_low, axis=0)
+    highs = np.take_along_axis(highs, by_low, axis=0)
+    found = np.zeros(len(size), dtype=bool)
+    for low, high in zip(lows, highs, strict=True):
+        found |= low - start >= size
+        start = np.where(found, start, np.maximum(start, high))
+    return start
 
 
-def _lowest(
-    segments: Sequence[tuple[int, int, list[tuple[int, int]]]], entry: Entry, top: int
-) -> int:
-    offset = 0
-    for low, high, lives in segments:
-        if low - offset >= entry.size:
-            return offset
-        if any(a <= entry.last and entry.first <= b for a, b in lives):
-            offset = high
-    return offset
+def needs(
+    entries: Sequence[Entry], capacity: int, sizes: Sizes, *, figures: bool
+) -> tuple[Vector, Vector]:
+    """(least, likely) bytes that PlanMemory asks for, per candidate.
 
-
-def need(entries: Sequence[Entry], capacity: int) -> int:
-    """What PlanMemory asks for: the better of its two first fits (the sum where it fits)."""
-    everything = total(entries)
-    if everything <= capacity:
-        return everything
-    return min(first_fit(entries, split=False), first_fit(entries, split=True))
+    The likely need is the sum where that fits, else the first fit. Without `figures` it is
+    left at the least where that overflows already.
+    """
+    low = live_maximum([entry for entry in entries if entry.sure], sizes)
+    need = sizes.sum(entries)
+    open_ = need > capacity
+    if not figures:
+        need = np.where(open_ & (low > capacity), low, need)
+        open_ &= low <= capacity
+    chosen = np.flatnonzero(open_)
+    if len(chosen):
+        need[chosen] = first_fit(entries, [sizes.one(entry)[chosen] for entry in entries])
+    return low, need

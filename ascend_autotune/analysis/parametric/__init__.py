@@ -1,0 +1,1 @@
+"""Judging a whole space of tiles from a few traces."""

@@ -1,0 +1,97 @@
+"""The verdicts of all candidates of one template, a group of equal structure at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ascend_autotune.analysis.chips import Chip
+from ascend_autotune.analysis.footprint import Footprint, footprint_of
+from ascend_autotune.analysis.options import CompileOptions
+from ascend_autotune.analysis.parametric.cse import merge_equal
+from ascend_autotune.analysis.parametric.sym import Mask, Run, Vector
+from ascend_autotune.analysis.parametric.template import Template
+from ascend_autotune.analysis.plan.attempts import Figures, Layout, figures_of, layouts_of
+
+FEASIBLE, INFEASIBLE, UNKNOWN = 0, 1, 2
+_CHUNK = 1 << 17  # candidates that are worked out together: bounds the memory used
+
+
+@dataclass
+class Judged:
+    """What became of the candidates of a template, by position.
+
+    Bytes, reasons and fallbacks are worked out again, for one candidate, when asked for.
+    """
+
+    template: Template
+    columns: Sequence[Vector]
+    chip: Chip
+    options: CompileOptions
+    status: Vector
+    structures: int = 0
+
+    def footprint(self, position: int) -> Footprint:
+        """One candidate's footprint, worked out to the byte."""
+        columns = [column[position : position + 1] for column in self.columns]
+        layouts, _ = _layouts(self.template, columns, 0, self.chip, self.options)
+        return footprint_of(layouts, self.chip)
+
+
+def evaluate(
+    template: Template, columns: Sequence[Vector], chip: Chip, options: CompileOptions
+) -> Judged:
+    """Judge every candidate; `columns` holds one vector of values per parameter."""
+    count = len(columns[0])
+    judged = Judged(
+        template,
+        columns,
+        chip,
+        options,
+        np.full(count, UNKNOWN, dtype=np.int64),
+    )
+    for start in range(0, count, _CHUNK):
+        _chunk(judged, start, min(count, start + _CHUNK))
+    return judged
+
+
+def _chunk(judged: Judged, start: int, end: int) -> None:
+    rest = np.arange(start, end)
+    while len(rest):
+        columns = [column[rest] for column in judged.columns]
+        # The middle of what is left is more often like its neighbours than the first is.
+        layouts, agree = _layouts(
+            judged.template, columns, len(rest) // 2, judged.chip, judged.options
+        )
+        chosen = np.flatnonzero(agree)
+        where = rest[chosen]
+        judged.structures += 1
+        figures = [
+            figures_of(layout, judged.chip, len(rest), figures=False, chosen=chosen)
+            for layout in layouts
+        ]
+        judged.status[where] = verdicts(figures, judged.chip.capacity)
+        rest = rest[~agree]
+
+
+def verdicts(figures: Sequence[Figures], capacity: Mapping[str, int]) -> Vector:
+    """Refused where every attempt is, feasible where one surely fits, else unknown."""
+    refused: Mask = np.logical_and.reduce([found.refused(capacity) for found in figures])
+    fits: Mask = np.logical_or.reduce([found.fits(capacity) for found in figures])
+    return np.where(fits, FEASIBLE, np.where(refused, INFEASIBLE, UNKNOWN))
+
+
+def _layouts(
+    template: Template,
+    columns: Sequence[Vector],
+    representative: int,
+    chip: Chip,
+    options: CompileOptions,
+) -> tuple[list[Layout], Mask]:
+    """The layouts for the representative, and for which candidates they are the same."""
+    run = Run(len(columns[0]), representative)
+    module = template.instantiate(run, columns)
+    merge_equal(module)
+    return layouts_of(module, chip, options), run.agree
