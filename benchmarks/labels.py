@@ -1,7 +1,7 @@
 """The labels of the real compiler: ../shared/groundtruth as (case, kernel, row) triples.
 
 Three sets: `micro` (small kernels, one per planning rule), `reports` (shapes of public reports) and
-`flaggems` (kernels of the wheel flag-gems 5.0.2, whose source is fetched or given by a folder).
+`flaggems` (kernels of the wheel flag-gems 5.0.2, installed aside or given by a folder).
 
     python -m benchmarks.labels --set flaggems [--flaggems FOLDER]     # counts what loads
 
@@ -17,10 +17,10 @@ import hashlib
 import importlib.util
 import json
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
-import zipfile
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -28,6 +28,8 @@ from functools import cache
 from pathlib import Path
 from types import MappingProxyType, ModuleType
 from typing import Any
+
+from ascend_autotune.analysis.judge.cache import cache_root
 
 GROUNDTRUTH = Path(__file__).resolve().parents[2] / "shared" / "groundtruth"
 SETS = ("micro", "reports", "flaggems")
@@ -95,7 +97,7 @@ def labels(
 ) -> Iterator[Label]:
     """The labels of one set, in the order stored.
 
-    `flaggems` is the folder that holds `flag_gems/`; None fetches the wheel into the cache.
+    `flaggems` is the folder that holds `flag_gems/`; None installs the wheel into the cache.
     Raises FileNotFoundError where the groundtruth is absent, ValueError for an unknown set.
     """
     if name == "micro":
@@ -150,24 +152,17 @@ def _table(name: str, file: Path, root: Path) -> Iterator[Label]:
         )
 
 
-def cache_folder() -> Path:
-    """Where fetched sources lie."""
-    import platformdirs
-
-    return Path(platformdirs.user_cache_dir("ascend-autotune")) / "benchmarks"
-
-
 def fetch_flaggems() -> Path:
-    """The folder that holds FlagGems' source, downloaded once (pip, no dependencies)."""
-    folder = cache_folder() / FLAGGEMS.replace("==", "-")
+    """The folder that holds FlagGems' source, installed there once without its dependencies."""
+    folder = cache_root() / "benchmarks" / FLAGGEMS.replace("==", "-")
     if (folder / "flag_gems").is_dir():
         return folder
-    with tempfile.TemporaryDirectory() as temporary:
-        command = [sys.executable, "-m", "pip", "download", "--no-deps", "-d", temporary, FLAGGEMS]
-        subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
-        (wheel,) = Path(temporary).glob("*.whl")
-        with zipfile.ZipFile(wheel) as archive:
-            archive.extractall(folder)
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    installer = [sys.executable, "-m", "pip"] if importlib.util.find_spec("pip") else ["uv", "pip"]
+    with tempfile.TemporaryDirectory(dir=folder.parent) as draft:
+        command = [*installer, "install", "--quiet", "--no-deps", "--target", draft, FLAGGEMS]
+        subprocess.run(command, check=True)
+        shutil.copytree(draft, folder, dirs_exist_ok=True)
     return folder
 
 

@@ -35,7 +35,9 @@ class Assumption:
         groups: dict[object, list[str]] = {}
         for name, value in self.values.items():
             groups.setdefault(value, []).append(name)
-        return "; ".join(f"{', '.join(names)}: {kind} ({self.why})" for kind, names in groups.items())
+        return "; ".join(
+            f"{', '.join(names)}: {kind} ({self.why})" for kind, names in groups.items()
+        )
 
 
 def assume_types(missing: Sequence[str], roles: Roles) -> tuple[dict[str, str], list[Assumption]]:
@@ -73,7 +75,9 @@ def other_assumptions(notes: Sequence[Assumption]) -> Iterator[tuple[Assumption,
     """The assumptions with other types, then other constants; what was not assumed stays."""
     for kind, tables in (("type", _OTHER_TYPES), ("constant", _OTHER_CONSTANTS)):
         for changes in tables:
-            changed = tuple(_changed(note, changes) if note.kind == kind else note for note in notes)
+            changed = tuple(
+                _changed(note, changes) if note.kind == kind else note for note in notes
+            )
             if changed != tuple(notes):
                 yield changed
 

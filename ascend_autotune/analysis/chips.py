@@ -97,7 +97,7 @@ def chip(name: str) -> Chip:
     folded = {known.lower(): known for known in CHIPS}
     asked = str(name).lower()
     # What device tools print often lacks the first word: 910B3, 950PR_9579.
-    close = get_close_matches(asked if "ascend" in asked else "ascend" + asked, folded, 3, 0.75)
+    close = get_close_matches(asked if "ascend" in asked else "ascend" + asked, folded, 3, 0.82)
     meant = f"; did you mean {', '.join(folded[c] for c in close)}?" if close else ""
     raise RequestError(f"target: no chip is called {name!r}{meant or '.'} Known: {_known()}")
 

@@ -70,9 +70,7 @@ def explain(
     return Report(request, tile, assessor, assessment, searched, search)
 
 
-def _assess(
-    request: Request, fields: Mapping[str, object]
-) -> tuple[Request, Assessor, Assessment]:
+def _assess(request: Request, fields: Mapping[str, object]) -> tuple[Request, Assessor, Assessment]:
     """Assess the tile; where the front end stumbles over what was assumed, assume otherwise."""
     options = request.options(fields)
     assessor = Assessor(request.instance({}))

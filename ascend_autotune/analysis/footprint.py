@@ -18,7 +18,7 @@ from ascend_autotune.analysis.options import CompileOptions
 from ascend_autotune.analysis.plan import packing
 from ascend_autotune.analysis.plan.attempts import Figures, Layout, figures_of, layouts_of
 from ascend_autotune.analysis.plan.lifetimes import Entry
-from ascend_autotune.analysis.plan.packing import UNBOUNDED
+from ascend_autotune.analysis.plan.packing import UNBOUNDED, Sizes
 
 __all__ = ["UNBOUNDED", "Buffer", "Footprint", "measure"]
 
@@ -89,8 +89,10 @@ def measure(module: Module, chip: Chip, options: CompileOptions) -> Footprint:
 
 def footprint_of(layouts: Sequence[Layout], chip: Chip) -> Footprint:
     """The footprint of one program whose attempts are laid out already."""
-    figures = [figures_of(layout, chip, 1) for layout in layouts]
-    shown, fallback = len(layouts) - 1, ()
+    sizes = Sizes(1)
+    figures = [figures_of(layout, chip, sizes) for layout in layouts]
+    shown = len(layouts) - 1
+    fallback: tuple[str, ...] = ()
     for index, found in enumerate(figures):
         if found.likely_fits(chip.capacity)[0]:
             shown, fallback = index, found.switched_off
@@ -115,7 +117,7 @@ def _bounds(figures: Figures) -> Bounds:
 
 
 def _buffers(entries: Sequence[Entry]) -> tuple[Buffer, ...]:
-    return tuple(_buffer(entry) for entry in entries)
+    return tuple(_buffer(entry) for entry in entries if entry.size)
 
 
 def _buffer(entry: Entry) -> Buffer:

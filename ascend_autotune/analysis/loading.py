@@ -89,7 +89,7 @@ def _importing(called: str, folder: Path, load: Callable[[], ModuleType]) -> Mod
         except AscendAutotuneError:
             raise
         except (Exception, SystemExit) as error:
-            line = traceback.format_exception_only(error)[-1].strip()
+            line = " ".join(traceback.format_exception_only(error)[-1].split())
             raise RequestError(f"{called} cannot be imported: {line}{_where(error)}") from error
 
 

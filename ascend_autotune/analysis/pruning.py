@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Hashable, Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
-from ascend_autotune.analysis import rules
-from ascend_autotune.analysis.assessing import Assess, Assessment
-from ascend_autotune.analysis.grid import Grid, all_blocks_parallel
+from ascend_autotune.analysis.grid import Grid
 from ascend_autotune.analysis.result import PruneResult
 from ascend_autotune.analysis.space import Space
-from ascend_autotune.analysis.verdict import STATUSES, Verdict
 
 if TYPE_CHECKING:
     from ascend_autotune.analysis.judging import Asking
-    from ascend_autotune.analysis.options import CompileOptions
     from ascend_autotune.analysis.request import Request
 
 
@@ -69,9 +64,7 @@ def prune_request(
     began = time.perf_counter() if started is None else started
     judge = _judge(request) if exact else None
     first = space.candidate(0)
-    assessor = Assessor(
-        request.instance({name: first[name] for name in space.tiles}), judge=judge
-    )
+    assessor = Assessor(request.instance({name: first[name] for name in space.tiles}), judge=judge)
     pruning = Sweep(space, request, assessor)
     pruning.run()
     stats: dict[str, object] = {

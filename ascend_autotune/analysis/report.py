@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from ascend_autotune.analysis.places import place, places
+from ascend_autotune.analysis.plan.packing import UNBOUNDED
 from ascend_autotune.analysis.text import WIDTH, bar, fit, share, table, width, wrap
 from ascend_autotune.analysis.words import operation_word, source_text
 
@@ -29,6 +30,7 @@ _STATUS = {
     "unknown": "not decided: only the compiler can tell",
 }
 _LEGEND = ("# taken", "+ may be taken", ". free", "? may be too much", "! too much")
+_NO_PROGRAM = "Not known: the program could not be had, see the verdict above."
 _BUFFERS = 8
 _LINES = 6
 
@@ -90,7 +92,7 @@ def _what_kernel(report: Report) -> list[str]:
     lines = ["What kind of kernel is it?"]
     found = report.classification
     if found is None:
-        return [*lines, "  Not known: the program could not be had, see the verdict above."]
+        return [*lines, f"  {_NO_PROGRAM}"]
     family = {
         "mixcv": "cube and vector cores work together",
         "vector": "vector cores only",
@@ -111,41 +113,58 @@ def _what_it_takes(report: Report) -> list[str]:
     lines = ["What does this tile take of each memory? (bytes, one core)"]
     footprint = report.footprint
     if footprint is None:
-        return [*lines, "  Not known: the program could not be had, see the verdict above."]
+        return [*lines, f"  {_NO_PROGRAM}"]
     capacity = report.request.chip.capacity
     rows = []
-    unused = []
     for memory, (low, high) in footprint.bounds.items():
-        if not high:
-            unused.append(memory)
-            continue
-        rows.append(
-            (
-                memory,
-                bar(low, high, capacity[memory]),
-                _interval(low, high),
-                f"of {capacity[memory]:,}",
-                _shares(low, high, capacity[memory]),
+        if high:
+            rows.append(
+                (
+                    memory,
+                    bar(low, high, capacity[memory]),
+                    _interval(low, high),
+                    f"of {capacity[memory]:,}",
+                    _shares(low, high, capacity[memory]),
+                )
             )
-        )
     lines += table(rows, right=(2, 4))
     drawn = "".join(row[1] for row in rows)
     lines += wrap("   ".join(t for t in _LEGEND if t[0] in drawn), "  ")
+    unused = [memory for memory, (_, high) in footprint.bounds.items() if not high]
     if unused:
         lines += wrap(f"Not used: {', '.join(unused)}.", "  ")
-    if report.verdict.fallback and footprint.need != footprint.bounds:
-        need = ", ".join(
-            f"{memory} {_interval(*pair)}" for memory, pair in footprint.need.items() if pair[1]
-        )
-        lines += wrap(f"After the fallback: {need}.", "  ")
-    return lines
+    return [*lines, *_later_attempt(report, footprint)]
+
+
+def _later_attempt(report: Report, footprint: Footprint) -> list[str]:
+    """What it takes once the compiler has switched something off, where that makes it fit."""
+    capacity = report.request.chip.capacity
+    if report.verdict.status != "feasible":
+        return []
+    for switched_off, bounds in footprint.attempts:
+        if all(high <= capacity[memory] for memory, (_, high) in bounds.items()):
+            if not switched_off:
+                return []
+            taken = ", ".join(f"{m} {_interval(*pair)}" for m, pair in bounds.items() if pair[1])
+            sure = "" if report.verdict.fallback else "This may be too much. If so, "
+            flags = " and ".join(switched_off)
+            return wrap(
+                f"{sure}{'the' if sure else 'The'} compiler switches off {flags} by itself, and "
+                f"then it fits: {taken}.",
+                "  ",
+            )
+    return []
 
 
 def _interval(low: int, high: int) -> str:
+    if high >= UNBOUNDED:
+        return f"{low:,} or more"
     return f"{low:,}" if low == high else f"{low:,}..{high:,}"
 
 
 def _shares(low: int, high: int, capacity: int) -> str:
+    if high >= UNBOUNDED:
+        return f"{share(low, capacity)}.."
     first, last = share(low, capacity), share(high, capacity)
     return first if first == last else f"{first}..{last}"
 
@@ -154,7 +173,7 @@ def _what_binds(report: Report) -> list[str]:
     lines = ["Which buffers bind, and at which lines?"]
     footprint = report.footprint
     if footprint is None:
-        return [*lines, "  Not known: the program could not be had, see the verdict above."]
+        return [*lines, f"  {_NO_PROGRAM}"]
     memories = binding(report.verdict, footprint, report.request.chip.capacity)
     if not memories:
         return [*lines, "  None: no memory is used."]
@@ -164,16 +183,17 @@ def _what_binds(report: Report) -> list[str]:
     return lines
 
 
-def binding(verdict: Verdict, footprint: Footprint, capacity: object) -> list[str]:
-    """The memories that decide: those the verdict names, else the fullest one."""
+def binding(verdict: Verdict, footprint: Footprint, capacity: Mapping[str, int]) -> list[str]:
+    """The memories that decide: those the verdict names, else the fullest one at its peak."""
     named = [r.memory for r in verdict.reasons if r.memory in footprint.bounds]
     if named:
         return [m for m in dict.fromkeys(named) if m is not None]
-    used = {m: high for m, (_, high) in footprint.bounds.items() if high}
-    if not used:
-        return []
-    assert hasattr(capacity, "__getitem__")
-    return [max(used, key=lambda m: used[m] / capacity[m])]
+    sizes = {
+        memory: sum(buffer.bytes * buffer.copies for buffer in buffers)
+        for memory, buffers in footprint.peak.items()
+        if buffers
+    }
+    return [max(sizes, key=lambda m: sizes[m] / capacity[m])] if sizes else []
 
 
 def _buffers(buffers: Sequence[Buffer], home: str) -> list[str]:
@@ -181,8 +201,10 @@ def _buffers(buffers: Sequence[Buffer], home: str) -> list[str]:
         return ["    (not known)"]
     grouped: dict[tuple[object, ...], list[Buffer]] = {}
     for buffer in buffers:
-        at = (buffer.location.file, buffer.location.line)
-        key = (buffer.bytes, buffer.copies, buffer.type, buffer.op, at, buffer.temporary)
+        key = (
+            *(buffer.bytes, buffer.copies, buffer.type, buffer.op, buffer.temporary),
+            *(buffer.location.file, buffer.location.line),
+        )
         grouped.setdefault(key, []).append(buffer)
     ordered = sorted(grouped.values(), key=lambda g: -len(g) * g[0].bytes * g[0].copies)
     rows = []
@@ -191,7 +213,7 @@ def _buffers(buffers: Sequence[Buffer], home: str) -> list[str]:
         size = f"{first.bytes:,}" if copies == 1 else f"{copies} x {first.bytes:,}"
         op = f"{operation_word(first.op)}{' (temporary)' if first.temporary else ''}"
         at = first.location
-        where = places([(at.file, at.line)], home) or "line unknown"
+        where = places([(at.file, at.line)], home) or "no line"
         code = source_text(at.file, at.line)
         rows.append((size, fit(first.type, 18), fit(op, 22), where, code))
     lines = [fit(line, WIDTH) for line in table(rows, "    ", right=(0,))]

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import TYPE_CHECKING, Literal
 
 from ascend_autotune.analysis import rules
@@ -234,8 +236,25 @@ def _active_chip() -> str | None:
         return None  # another flavour's driver cannot name an Ascend chip: do not wake its device
     try:
         from triton.runtime import driver
+    except ImportError:
+        return None
+    # Looking for a device that is not there takes as long as tracing a kernel: look again
+    # only once another driver object has been put in place.
+    return _probe(tuple(id(part) for part in vars(driver).values()))
 
-        active = driver.active.get_current_target()
+
+@lru_cache(maxsize=4)
+def _probe(_drivers: tuple[int, ...]) -> str | None:
+    from triton.runtime import driver
+
+    from ascend_autotune.analysis.hostdriver import HostDriver
+
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # on tools that only a device's machine has
+            active = driver.active.get_current_target()
+            if isinstance(driver.active, HostDriver):
+                return None
     except Exception:
         return None  # no driver, or one that cannot find its device
     return str(active.arch) if getattr(active, "backend", "") == "npu" else None

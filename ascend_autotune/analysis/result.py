@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from array import array
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from ascend_autotune.analysis.sequences import LazySequence
 from ascend_autotune.analysis.space import Space
 from ascend_autotune.analysis.verdict import SCHEMA_VERSION, STATUSES, Status, Verdict
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from ascend_autotune.analysis.parametric.sym import Vector
 
 Candidate = dict[str, object]
 
@@ -25,7 +30,7 @@ class PruneResult:
         self,
         kernel: str,
         space: Space,
-        statuses: Sequence[int],
+        statuses: Sequence[int] | np.ndarray,
         verdict_at: Callable[[int], Verdict],
         stats: Mapping[str, object],
     ) -> None:
@@ -61,9 +66,11 @@ class PruneResult:
         return self._where("feasible", "unknown")
 
     def _where(self, *statuses: Status) -> LazySequence[Candidate]:
-        wanted = {STATUSES.index(status) for status in statuses}
-        indices = array("q", (i for i, s in enumerate(self._statuses) if s in wanted))
-        return LazySequence(len(indices), lambda i: self.space.candidate(indices[i]))
+        import numpy as np
+
+        wanted = [STATUSES.index(status) for status in statuses]
+        indices: Vector = np.flatnonzero(np.isin(self._statuses, wanted))
+        return LazySequence(len(indices), lambda i: self.space.candidate(int(indices[i])))
 
     def to_json(self) -> dict[str, object]:
         """A dict that `json.dumps` takes as it is, with `schema_version`."""

@@ -11,6 +11,7 @@ import inspect
 import textwrap
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 _MEMORY = {
@@ -34,9 +35,20 @@ _INTEGER_KEYWORDS = {"mask", "shape", "strides", "offsets", "block_shape", "orde
 _INTEGER_CALLS = {"range", "static_range", "arange", "cdiv"}
 
 
-@dataclass
+@dataclass(frozen=True)
 class Roles:
     """What the parameters of a kernel seem to be used for."""
+
+    pointers: frozenset[str] = frozenset()
+    index_pointers: frozenset[str] = frozenset()
+    integers: frozenset[str] = frozenset()
+    dtypes: frozenset[str] = frozenset()
+    tiles: frozenset[str] = frozenset()
+
+
+@dataclass
+class _Found:
+    """Names by role while the source is looked through, the kernel's own variables included."""
 
     pointers: set[str] = field(default_factory=set)
     index_pointers: set[str] = field(default_factory=set)
@@ -45,6 +57,7 @@ class Roles:
     tiles: set[str] = field(default_factory=set)
 
 
+@lru_cache(maxsize=256)
 def roles(function: object, depth: int = 3) -> Roles:
     """The roles of the parameters of a JITFunction; empty where its source is not to be had.
 
@@ -76,7 +89,7 @@ class _Look:
                 self.assigned.setdefault(name, []).append(value)
 
     def roles(self) -> Roles:
-        found = Roles()
+        found = _Found()
         addresses: set[str] = set()
         for call in (n for n in ast.walk(self.definition) if isinstance(n, ast.Call)):
             name = _called(call)
@@ -114,16 +127,16 @@ class _Look:
             for root in self._root(load.args[0], set())
         }
         found.tiles |= self._tiles()
-        known = set(self.parameters)
+        known = frozenset(self.parameters)
         return Roles(
-            found.pointers & known,
-            found.index_pointers & known,
-            ((found.integers | addresses) & known) - found.pointers,
-            found.dtypes & known,
-            found.tiles & known,
+            known & found.pointers,
+            known & found.index_pointers,
+            (known & (found.integers | addresses)) - found.pointers,
+            known & found.dtypes,
+            known & found.tiles,
         )
 
-    def _helper(self, call: ast.Call, name: str, found: Roles, addresses: set[str]) -> None:
+    def _helper(self, call: ast.Call, name: str, found: _Found, addresses: set[str]) -> None:
         """Carry the roles of a called helper's parameters over to what is passed for them."""
         helper = self.scope.get(name) if isinstance(call.func, ast.Name) else None
         if helper is None or self.depth == 0 or not hasattr(helper, "arg_names"):

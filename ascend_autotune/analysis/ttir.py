@@ -20,6 +20,7 @@ from ascend_autotune.errors import AnalysisError, FrontEndError
 logger = logging.getLogger("ascend_autotune")
 # A trace swaps sys.stdout and uses a shared context; it holds the interpreter's lock anyway.
 _LOCK = threading.RLock()
+_LONGEST = 400  # characters of a message; some of Triton's list every overload
 _EXCEPTION = re.compile(r"(\w+)\((.*)\)", re.DOTALL)
 
 
@@ -121,4 +122,5 @@ def _unquoted(text: str) -> str:
 
 
 def _one_line(text: str) -> str:
-    return " ".join(text.split())
+    line = " ".join(text.split())
+    return line if len(line) <= _LONGEST else line[: _LONGEST - 3] + "..."

@@ -66,7 +66,9 @@ def in_libentry(x, BLOCK: tl.constexpr):
     tl.store(x + tl.arange(0, BLOCK), tl.zeros([BLOCK], tl.float32))
 
 
-def _wrapping(function: Any) -> Any:
+def wrap(function: Any) -> Any:
+    """Wrap as functools.wraps does, which copies the attributes of what it wraps."""
+
     @functools.wraps(function)
     def wrapper(*args: Any, **kwargs: Any) -> Any:
         return function(*args, **kwargs)
@@ -74,7 +76,7 @@ def _wrapping(function: Any) -> Any:
     return wrapper
 
 
-wrapped = _wrapping(scale)
+wrapped = wrap(scale)
 
 
 @triton.jit

@@ -10,7 +10,11 @@ from ascend_autotune.analysis.source import Roles
 
 
 def test_types_follow_the_use_and_every_one_is_stated() -> None:
-    roles = Roles(pointers={"x", "out", "idx"}, index_pointers={"idx"}, integers={"n", "stride"})
+    roles = Roles(
+        pointers=frozenset({"x", "out", "idx"}),
+        index_pointers=frozenset({"idx"}),
+        integers=frozenset({"n", "stride"}),
+    )
     types, notes = assume_types(["x", "idx", "out", "n", "eps"], roles)
     assert types == {"x": "*fp16", "idx": "*i32", "out": "*fp16", "n": "i32", "eps": "fp32"}
     assert [note.values for note in notes] == [
@@ -39,7 +43,7 @@ def test_constants_come_from_the_smallest_tile_then_the_default_then_64() -> Non
 
 
 def test_where_the_first_guess_does_not_compile_others_are_made() -> None:
-    _, types = assume_types(["x", "eps"], Roles(pointers={"x"}))
+    _, types = assume_types(["x", "eps"], Roles(pointers=frozenset({"x"})))
     _, constants = assume_constants(["N"], Roles(), {}, {})
     others = list(other_assumptions([*types, *constants]))
     guesses = [{n: v for note in notes for n, v in note.values.items()} for notes in others]

@@ -77,7 +77,7 @@ def test_two_over_each_other_are_a_clash_with_the_mend(tmp_path: Path, first: st
 def test_files_of_another_build_than_recorded_are_refused(tmp_path: Path) -> None:
     install(tmp_path, "triton", "3.5.1", 10)
     (tmp_path / LIBRARY).write_bytes(b"another build")
-    with pytest.raises(FlavourError, match="not the triton 3.5.1 that is on record"):
+    with pytest.raises(FlavourError, match=r"is not the triton .* that is on record"):
         found(tmp_path)
 
 

@@ -1,4 +1,4 @@
-"""From a kernel and a request to an instance: unwrapping, describing, checking."""
+"""From a kernel and a request to an instance, checked."""
 
 from __future__ import annotations
 
@@ -12,16 +12,9 @@ pytest.importorskip("triton")
 
 import front_end_kernels as kernels
 import triton.language as tl
-from triton.runtime.jit import JITFunction
 
 from ascend_autotune.analysis.chips import chip
-from ascend_autotune.analysis.kernel import (
-    KernelInstance,
-    apply_heuristics,
-    describe,
-    make_instance,
-    unwrap,
-)
+from ascend_autotune.analysis.kernel import KernelInstance, make_instance
 from ascend_autotune.errors import RequestError
 
 TYPES = {"x": "*fp16", "out": "*fp16", "n": "i32", "stride": "i32"}
@@ -39,57 +32,6 @@ def refusal(kernel: Any, signature: Any = None, constants: Any = None) -> str:
     message = str(error.value)
     assert "\n" not in message
     return message
-
-
-@pytest.mark.parametrize("name", ["scale", "even", "chained", "in_libentry", "wrapped"])
-def test_wrappers_are_taken_off(name: str) -> None:
-    assert isinstance(unwrap(getattr(kernels, name)), JITFunction)
-
-
-def test_wrapping_itself_does_not_hang() -> None:
-    loop = kernels.LibEntry(None)
-    loop.fn = loop
-    with pytest.raises(RequestError, match="no Triton kernel"):
-        unwrap(loop)
-
-
-@pytest.mark.parametrize(
-    "other", [print, len, 3, "scale", None, test_wrapping_itself_does_not_hang]
-)
-def test_what_is_no_kernel_is_refused_with_the_mend(other: object) -> None:
-    with pytest.raises(RequestError, match=r"no Triton kernel: decorate it with @triton\.jit"):
-        unwrap(other)
-
-
-def test_a_kernel_describes_itself() -> None:
-    info = describe(kernels.scale)
-    assert info.name == "scale"
-    assert info.arguments == ("x", "out", "n", "stride", "factor", "BLOCK")
-    assert info.constexprs == ("BLOCK",)
-    assert info.defaults == {"factor": 2, "BLOCK": 64}
-    assert info.heuristics == {}
-    with open(info.file) as source:
-        assert source.read().splitlines()[info.line - 1].startswith("def scale(")
-
-
-def test_the_functions_own_annotations_are_types() -> None:
-    assert describe(kernels.annotated).annotations == {"n": "i32", "m": "i64"}
-
-
-def test_heuristics_are_described_in_the_order_of_a_launch() -> None:
-    info = describe(kernels.chained)
-    assert list(info.heuristics) == ["WIDE", "WIDER"]
-    assert apply_heuristics(info, {"BLOCK": 8}) == {"BLOCK": 8, "WIDE": 16, "WIDER": 32}
-
-
-def test_a_value_given_wins_over_its_heuristic() -> None:
-    info = describe(kernels.chained)
-    assert apply_heuristics(info, {"BLOCK": 8, "WIDE": 4}) == {"BLOCK": 8, "WIDE": 4, "WIDER": 8}
-
-
-def test_a_heuristic_that_needs_a_launch_asks_for_its_value() -> None:
-    with pytest.raises(RequestError, match=r"heuristic for EVEN of even .*'K'.* in constants"):
-        apply_heuristics(describe(kernels.even), {"BLOCK": 16})
 
 
 def test_types_divisibility_and_constants_are_kept_apart() -> None:

@@ -1,112 +1,153 @@
-"""The pass over a space, with the assessment of programs put in by hand."""
+"""prune on real kernels, on whatever Triton is installed."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from types import SimpleNamespace
+import itertools
+import json
 
 import pytest
 
-from ascend_autotune.analysis.assessing import Assessment
-from ascend_autotune.analysis.pruning import Pass
-from ascend_autotune.analysis.space import make_space
-from ascend_autotune.analysis.verdict import Reason, ReasonCode, Status
+pytest.importorskip("triton")
 
-TOO_MUCH = Reason(ReasonCode.OVERFLOW, "ub", 200, 100, "ub needs 200 bytes, the chip has 100")
+import tile_kernels as kernels
 
+import ascend_autotune
+from ascend_autotune import RequestError
+from ascend_autotune.analysis.flavour import detect
 
-class Bench:
-    """A space, a grid and a made-up chip on which tiles over `limit` overflow."""
-
-    def __init__(
-        self,
-        space: Mapping[str, list[object]],
-        grid: Callable[[Mapping[str, object]], tuple[int, ...]] | None = None,
-        program: Callable[[Mapping[str, object]], object] | None = None,
-        limit: int = 64,
-    ) -> None:
-        self.asked: list[tuple[dict[str, object], object]] = []
-        self.program = program
-        self.limit = limit
-        self.space = make_space(
-            space,
-            kernel="k",
-            arguments=["x", "BLOCK", "SPARE"],
-            constexprs=["BLOCK", "SPARE"],
-            options=["multibuffer"],
-        )
-        request = SimpleNamespace(
-            grid_of=lambda candidate: grid(candidate) if grid else None,
-            # num_warps and num_stages do not reach this compiler.
-            options=lambda fields: ("options", fields.get("multibuffer", True)),
-        )
-        self.run = Pass(self.space, request, self.assess)  # type: ignore[arg-type]
-        self.run.run()
-
-    def assess(self, tile: Mapping[str, object], options: object) -> Assessment:
-        self.asked.append((dict(tile), options))
-        status: Status = "infeasible" if int(str(tile["BLOCK"])) > self.limit else "feasible"
-        reasons = (TOO_MUCH,) if status == "infeasible" else ()
-        program = (self.program(tile) if self.program else tuple(tile.values()), options)
-        return Assessment(status, reasons, {"ub": (1, 2)}, program=program)
-
-    @property
-    def statuses(self) -> list[str]:
-        return [self.run.verdict(i).status for i in range(len(self.space))]
+TYPES = {"x_ptr": "*fp32:16", "out_ptr": "*fp32:16", "n": "i32", "factor": "fp32"}
+SUM_TYPES = {"x_ptr": "*fp32:16", "out_ptr": "*fp32:16", "stride": "i32:16"}
 
 
-def test_each_candidate_gets_its_verdict_in_grid_order() -> None:
-    bench = Bench({"BLOCK": [128, 32, 64]})
-    assert bench.statuses == ["infeasible", "feasible", "feasible"]
-    refused = bench.run.verdict(0)
-    assert refused.candidate == {"BLOCK": 128} and refused.reasons == (TOO_MUCH,)
-    assert refused.same_as is None and bench.run.merged == 0
+def test_prune_gives_each_candidate_a_verdict_in_grid_order() -> None:
+    rows, cols = [16, 64, 2048], [16, 256, 8192]
+    result = ascend_autotune.prune(
+        kernels.row_sum_kernel, space={"ROWS": rows, "COLS": cols}, signature=SUM_TYPES
+    )
+    expected = [dict(zip(("ROWS", "COLS"), c, strict=True)) for c in itertools.product(rows, cols)]
+    assert [verdict.candidate for verdict in result.verdicts] == expected
+    small, huge = result.verdicts[0], result.verdicts[-1]
+    assert small.status == "feasible" and small.reasons == ()
+    assert huge.status == "infeasible" and huge.reasons[0].code == "numel"
+    refused = next(v for v in result.verdicts if v.candidate == {"ROWS": 16, "COLS": 8192})
+    (reason,) = refused.reasons
+    assert refused.status == "infeasible" and reason.code == "overflow" and reason.memory == "ub"
+    assert reason.available_bytes == 196_608
+    assert reason.required_bytes is not None and reason.required_bytes >= 16 * 8192 * 4
+    assert list(result.survivors) == [
+        c for c in expected if c in result.feasible or c in result.unknown
+    ]
+    assert len(result.feasible) + len(result.infeasible) + len(result.unknown) == 9
+    assert result.stats["candidates"] == 9 and 1 <= int(str(result.stats["ttir_traces"])) <= 9
+    assert result.stats["judge_calls"] == 0 and result.stats["target"] == "Ascend910B3"
+    assert result.stats["target_source"] == "assumed"
+    value = json.loads(json.dumps(result.to_json()))
+    assert value["schema_version"] == 1 and len(value["verdicts"]) == 9
+    assert max(map(len, str(result).splitlines())) <= 80
 
 
-def test_what_the_compiler_never_sees_is_merged_and_asked_once() -> None:
-    bench = Bench({"num_warps": [4, 8], "BLOCK": [32, 128], "num_stages": [1, 2]})
-    assert len(bench.asked) == 2 and bench.run.merged == 6
-    assert bench.statuses == ["feasible", "feasible", "infeasible", "infeasible"] * 2
-    first = {"num_warps": 4, "BLOCK": 128, "num_stages": 1}
-    assert bench.run.verdict(2).same_as is None
-    last = bench.run.verdict(7)
-    assert last.candidate == {"num_warps": 8, "BLOCK": 128, "num_stages": 2}
-    assert last.same_as == first and last.reasons == (TOO_MUCH,)
-
-
-def test_compile_options_in_the_space_make_programs_of_their_own() -> None:
-    bench = Bench({"BLOCK": [32], "multibuffer": [True, False]})
-    assert [options for _, options in bench.asked] == [("options", True), ("options", False)]
-    assert bench.run.merged == 0
-
-
-def test_a_parameter_that_leaves_the_program_as_it_is_merges_its_values() -> None:
-    bench = Bench({"SPARE": [1, 2], "BLOCK": [32, 64]}, program=lambda tile: tile["BLOCK"])
-    assert bench.run.merged == 2
-    assert bench.run.verdict(2).same_as == {"SPARE": 1, "BLOCK": 32}
+def test_prune_merges_what_is_the_same_program() -> None:
+    result = ascend_autotune.prune(
+        kernels.scale_kernel,
+        space={"BLOCK": [64, 128], "num_warps": [2, 4], "SPARE": [1, 2]},
+        signature=TYPES,
+    )
+    assert result.stats["merged"] == 6
+    assert result.verdicts[3].same_as == {"BLOCK": 64, "num_warps": 2, "SPARE": 1}
 
 
 def test_the_same_program_on_another_grid_is_another_candidate() -> None:
-    bench = Bench(
-        {"SPARE": [1, 2], "BLOCK": [32]},
-        grid=lambda candidate: (int(str(candidate["SPARE"])),),
-        program=lambda tile: tile["BLOCK"],
+    result = ascend_autotune.prune(
+        kernels.scale_kernel,
+        space={"SPARE": [1, 2], "BLOCK": [64], "num_warps": [2, 4]},
+        signature=TYPES,
+        grid=lambda meta: (8 * meta["SPARE"],),
     )
-    assert bench.run.merged == 0
+    assert result.stats["merged"] == 2
+    assert [v.same_as is None for v in result.verdicts] == [True, False, True, False]
 
 
-def test_a_grid_that_is_too_large_is_refused_without_a_trace(
+def test_compile_options_in_the_space_are_judged_for_what_they_are() -> None:
+    """With multi-buffering off both loads of the loop keep one buffer: less, never more."""
+    result = ascend_autotune.prune(
+        kernels.row_sum_kernel,
+        space={"multibuffer": [True, False], "ROWS": [64], "COLS": [256]},
+        signature=SUM_TYPES,
+        compile_options={"multibuffer": False},
+    )
+    assert [v.candidate["multibuffer"] for v in result.verdicts] == [True, False]
+    assert [v.status for v in result.verdicts] == ["feasible", "feasible"]
+
+
+def test_candidates_that_are_one_program_are_cheap_by_the_hundred_thousand() -> None:
+    result = ascend_autotune.prune(
+        kernels.scale_kernel,
+        space={"num_warps": range(1, 1001), "num_stages": range(1, 101), "BLOCK": [64, 128]},
+        signature=TYPES,
+    )
+    assert len(result.verdicts) == 200_000 and result.stats["merged"] == 199_998
+    assert result.feasible[199_999] == {"num_warps": 1000, "num_stages": 100, "BLOCK": 128}
+
+
+def test_a_candidate_that_does_not_compile_gets_its_message_and_the_others_go_on() -> None:
+    result = ascend_autotune.prune(
+        kernels.picky_kernel,
+        space={"BLOCK": [16, 32, 64]},
+        signature={"x_ptr": "*fp32", "out_ptr": "*fp32"},
+    )
+    verdict = result.verdicts[1]
+    assert verdict.status == ("infeasible" if detect().ascend else "unknown")
+    assert verdict.reasons[0].code == "front_end"
+    assert "32 is not to be had" in verdict.reasons[0].text
+    assert [v.status for v in result.verdicts][::2] == ["feasible", "feasible"]
+
+
+def test_sizes_that_are_no_power_of_two_are_no_ground_to_refuse() -> None:
+    result = ascend_autotune.prune(
+        kernels.scale_kernel, space={"BLOCK": [96, 192]}, signature=TYPES
+    )
+    assert len(result.infeasible) == 0
+    if detect().ascend:
+        assert len(result.feasible) == 2
+
+
+def test_a_grid_over_65535_blocks_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("TRITON_ALL_BLOCKS_PARALLEL", raising=False)
+    result = ascend_autotune.prune(
+        kernels.scale_kernel,
+        space={"BLOCK": [16, 1024]},
+        signature=TYPES,
+        grid=lambda meta: (2**20 // meta["BLOCK"],),
+    )
+    assert [v.status for v in result.verdicts] == ["infeasible", "feasible"]
+    reason = result.verdicts[0].reasons[0]
+    assert reason.code == "grid" and "larger tiles" in reason.text
+    monkeypatch.setenv("TRITON_ALL_BLOCKS_PARALLEL", "1")
+    result = ascend_autotune.prune(
+        kernels.scale_kernel, space={"BLOCK": [16]}, signature=TYPES, grid=(65_536,)
+    )
+    assert [v.status for v in result.verdicts] == ["feasible"]
+
+
+def test_missing_types_are_named() -> None:
+    with pytest.raises(RequestError, match="factor"):
+        ascend_autotune.prune(
+            kernels.scale_kernel,
+            space={"BLOCK": [16]},
+            signature={k: v for k, v in TYPES.items() if k != "factor"},
+        )
+
+
+def test_exact_without_a_compiler_names_the_install_command(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.delenv("TRITON_ALL_BLOCKS_PARALLEL", raising=False)
+    from ascend_autotune.analysis.judge import Judge
 
-    def blocks(candidate: Mapping[str, object]) -> tuple[int, ...]:
-        return (2**21 // int(str(candidate["BLOCK"])), 1)
+    def absent(*_: object, **__: object) -> Judge:
+        raise ascend_autotune.JudgeUnavailable("no Ascend compiler: pip install ...")
 
-    bench = Bench({"BLOCK": [16, 32, 64]}, grid=blocks)
-    assert bench.statuses == ["infeasible", "infeasible", "feasible"]  # 131,072 65,536 32,768
-    assert bench.run.verdict(1).reasons[0].code == "grid"
-    assert [tile for tile, _ in bench.asked] == [{"BLOCK": 64}]
-
-    monkeypatch.setenv("TRITON_ALL_BLOCKS_PARALLEL", "1")
-    assert Bench({"BLOCK": [16, 32, 64]}, grid=blocks).statuses == ["feasible"] * 3
+    monkeypatch.setattr(Judge, "find", absent)
+    with pytest.raises(ascend_autotune.JudgeUnavailable, match="pip install"):
+        ascend_autotune.prune(
+            kernels.scale_kernel, space={"BLOCK": [16]}, signature=TYPES, exact=True
+        )

@@ -18,7 +18,7 @@ import dataflow_kernels
 import front_end_kernels as kernels
 import triton.language as tl
 
-from ascend_autotune.analysis.chips import CHIPS, chip
+from ascend_autotune.analysis.chips import chip
 from ascend_autotune.analysis.ir import Module
 from ascend_autotune.analysis.kernel import make_instance
 from ascend_autotune.analysis.reader import parse_module
@@ -133,16 +133,11 @@ def test_divisibility_lands_on_the_arguments_meant(divisible: set[str]) -> None:
     assert marked == divisible
 
 
-@pytest.mark.parametrize("name", ["n", "stride"])
-def test_divisibility_counts_arguments_that_became_constants(name: str) -> None:
-    types = {k: v for k, v in TYPES.items() if k != "x"}
-    types[name] += ":16"
-    types["BLOCK"] = "constexpr"
-    kernel = kernels.optional_bias
-    line = function_line(
-        traced(kernel, {"x": "*fp32", "out": "*fp32:16"}, {"bias": None, "BLOCK": 8})
+def test_divisibility_counts_arguments_that_became_constants() -> None:
+    found = traced(
+        kernels.optional_bias, {"x": "*fp32", "out": "*fp32:16"}, {"bias": None, "BLOCK": 8}
     )
-    first, second = line.partition("(")[2].split(", %")
+    first, second = function_line(found).partition("(")[2].split(", %")
     assert "tt.divisibility" not in first
     assert "tt.divisibility = 16" in second
 
@@ -226,10 +221,9 @@ def test_a_trace_is_the_same_every_time() -> None:
 def test_the_target_does_not_change_the_programme() -> None:
     case = dataflow_kernels.CASES["attention"]
     programmes = {
-        traced(*case, target=name) for name in ("Ascend910B3", "Ascend910_9382", "Ascend310B1")
+        traced(*case, target=name) for name in ("Ascend910B3", "Ascend910_9382", "Ascend950PR_9579")
     }
     assert len(programmes) == 1
-    assert "Ascend950PR_9579" in CHIPS
 
 
 def test_a_missing_constant_is_asked_for() -> None:

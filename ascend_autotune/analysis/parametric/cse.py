@@ -122,9 +122,7 @@ def _twin(op: Operation, known: dict[Bucket, list[Operation]]) -> Operation | No
     others = known.setdefault(bucket, [])
     for other in others:
         same = all(a == b for a, b in zip(other.result.type.shape, type_.shape, strict=True))
-        if same and all(
-            other.attrs.get(k) == v for k, v in op.attrs.items() if isinstance(v, int)
-        ):
+        if same and all(other.attrs.get(k) == v for k, v in op.attrs.items() if isinstance(v, int)):
             return other
     others.append(op)
     return None

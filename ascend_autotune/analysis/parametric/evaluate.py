@@ -14,6 +14,7 @@ from ascend_autotune.analysis.parametric.cse import merge_equal
 from ascend_autotune.analysis.parametric.sym import Mask, Run, Vector
 from ascend_autotune.analysis.parametric.template import Template
 from ascend_autotune.analysis.plan.attempts import Figures, Layout, figures_of, layouts_of
+from ascend_autotune.analysis.plan.packing import Sizes
 
 FEASIBLE, INFEASIBLE, UNKNOWN = 0, 1, 2
 _CHUNK = 1 << 17  # candidates that are worked out together: bounds the memory used
@@ -68,10 +69,8 @@ def _chunk(judged: Judged, start: int, end: int) -> None:
         chosen = np.flatnonzero(agree)
         where = rest[chosen]
         judged.structures += 1
-        figures = [
-            figures_of(layout, judged.chip, len(rest), figures=False, chosen=chosen)
-            for layout in layouts
-        ]
+        sizes = Sizes(len(rest), chosen, figures=False)
+        figures = [figures_of(layout, judged.chip, sizes) for layout in layouts]
         judged.status[where] = verdicts(figures, judged.chip.capacity)
         rest = rest[~agree]
 

@@ -88,14 +88,14 @@ class _Look:
 
     def _is_static(self, node: ast.expr) -> bool:
         """Is the value known when the kernel is compiled, as far as the source shows?"""
+        known = {*self.static, *self.scope, *_STATIC_CALLS}
         for inner in ast.walk(node):
             if isinstance(inner, ast.Call) and _name(inner) not in _STATIC_CALLS:
                 return False
             if isinstance(inner, ast.Subscript):
                 return False
-            if isinstance(inner, ast.Name) and inner.id not in self.static:
-                if inner.id not in self.scope and inner.id not in _STATIC_CALLS:
-                    return False
+            if isinstance(inner, ast.Name) and inner.id not in known:
+                return False
         return True
 
     def _depends(self, node: ast.AST) -> set[str]:

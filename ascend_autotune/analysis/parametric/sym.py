@@ -152,8 +152,20 @@ def _key(a: object) -> object:
     return id(a) if isinstance(a, Sym) else a
 
 
-def _values(a: object) -> object:
+def _values(a: object) -> Any:
     return a.values if isinstance(a, Sym) else a
+
+
+def if_at_most(a: int, limit: int, small: int, large: int) -> int:
+    """`small` where a <= limit, else `large`, for every candidate: decides nothing."""
+    run = next((x.run for x in (a, limit) if isinstance(x, Sym)), None)
+    if run is None:
+        return small if a <= limit else large
+    number = int(small) if int(a) <= int(limit) else int(large)
+    values = np.where(
+        np.less_equal(_values(a), _values(limit)), _values(small), _values(large)
+    )
+    return _make(number, values, run)
 
 
 def vector(a: int, size: int, chosen: Vector | None = None) -> Vector:

@@ -30,7 +30,7 @@ class Law:
 
     def at(self, columns: Sequence[Vector], origin: Point) -> Vector:
         up = np.full_like(columns[0], self.base)
-        down = 1
+        down = np.ones_like(up)
         for column, start, exponent in zip(columns, origin, self.exponents, strict=True):
             if exponent > 0:
                 up, down = up * column**exponent, down * start**exponent
@@ -192,7 +192,11 @@ def _alike(ops: Sequence[Operation], numbers: Sequence[Mapping[Value, int]]) -> 
     first = ops[0]
     wiring = [numbers[0][value] for value in first.operands]
     for op, known in zip(ops[1:], numbers[1:], strict=True):
-        if op.successors or op.name != first.name or [known[value] for value in op.operands] != wiring:
+        if (
+            op.successors
+            or op.name != first.name
+            or [known[value] for value in op.operands] != wiring
+        ):
             return False
         if [len(region) for region in op.regions] != [len(region) for region in first.regions]:
             return False

@@ -11,7 +11,7 @@ from ascend_autotune.analysis.affine import Forms
 from ascend_autotune.analysis.chips import MEMORIES, Chip
 from ascend_autotune.analysis.ir import Module
 from ascend_autotune.analysis.options import CompileOptions
-from ascend_autotune.analysis.parametric.sym import Mask, Vector, vector
+from ascend_autotune.analysis.parametric.sym import Mask, Vector
 from ascend_autotune.analysis.plan import packing
 from ascend_autotune.analysis.plan.cube import DOTS, CubePlan, lower_cube, mixed_loops, plan_cube
 from ascend_autotune.analysis.plan.lifetimes import Entry, Lives
@@ -54,35 +54,28 @@ class Figures:
     likely: Mapping[str, Vector]
 
     def refused(self, capacity: Mapping[str, int]) -> Mask:
-        return np.logical_or.reduce([self.low[m] > capacity[m] for m in MEMORIES])
+        return _any([self.low[m] > capacity[m] for m in MEMORIES])
 
     def fits(self, capacity: Mapping[str, int]) -> Mask:
-        return np.logical_and.reduce([self.high[m] <= capacity[m] for m in MEMORIES])
+        return ~_any([self.high[m] > capacity[m] for m in MEMORIES])
 
     def likely_fits(self, capacity: Mapping[str, int]) -> Mask:
-        return np.logical_and.reduce([self.likely[m] <= capacity[m] for m in PLANNED])
+        return ~_any([self.likely[m] > capacity[m] for m in PLANNED])
 
 
-def figures_of(
-    layout: Layout,
-    chip: Chip,
-    count: int,
-    *,
-    figures: bool = True,
-    chosen: Vector | None = None,
-) -> Figures:
-    """Evaluate a layout for `count` candidates, or for the `chosen` ones of them.
+def _any(masks: Sequence[Mask]) -> Mask:
+    found: Mask = np.logical_or.reduce(masks)
+    return found
 
-    Without `figures`, needs that overflow anyway are not worked out to the byte.
-    """
-    sizes = packing.Sizes(count, chosen)
+
+def figures_of(layout: Layout, chip: Chip, sizes: packing.Sizes) -> Figures:
+    """Evaluate a layout for every candidate that `sizes` speaks of."""
     low: dict[str, Vector] = {}
     high: dict[str, Vector] = {}
     likely: dict[str, Vector] = {}
     for memory in PLANNED:
         pairs = [
-            packing.needs(entries.get(memory, ()), chip.capacity[memory], sizes, figures=figures)
-            for entries in layout.orders
+            sizes.needs(entries.get(memory, ()), chip.capacity[memory]) for entries in layout.orders
         ]
         least = np.minimum.reduce([pair[0] for pair in pairs])
         likely[memory] = np.minimum.reduce([pair[1] for pair in pairs])
@@ -92,7 +85,7 @@ def figures_of(
         if memory in layout.loose:
             high[memory] = np.where(high[memory] > 0, UNBOUNDED, 0)
     for memory in ("l0a", "l0b"):
-        tiles = [vector(size, count, chosen) for size in layout.operands.get(memory, ())]
+        tiles = [sizes.vector(size) for size in layout.operands.get(memory, ())]
         if not tiles:
             tiles = [np.zeros(sizes.count, dtype=np.int64)]
         # hivmc tiles along K until the operands fit: at most the whole, at least a fractal.
@@ -124,6 +117,8 @@ class _Programs:
         self.tiled = mixed_loops(self.cube) if self.cube else (False, False)
         self.cube_lives = Lives(lower_cube(module, self.cube)) if self.cube else None
         self._vector: dict[bool, Lives] = {}
+        # Attempts share what they have in common: equal entries are evaluated once.
+        self._entries: dict[tuple[Lives, bool, bool], Entries] = {}
 
     def vector(self, code_motion: bool) -> Lives:
         lives = self._vector.get(code_motion)
@@ -142,19 +137,27 @@ class _Programs:
 
     def layout(self, switched_off: tuple[str, ...], *, doubled: bool, code_motion: bool) -> Layout:
         vector_lives = self.vector(code_motion)
-        cube: dict[str, list[Entry]] = {}
+        cube: Entries = {}
         if self.cube_lives is not None:
-            l0c = doubled and self.options.doubles_l0c
-            cube = _by_memory(self.cube_lives.entries(doubled=doubled, l0c_doubled=l0c))
+            cube = self._placed(self.cube_lives, doubled, False)
         # In a mix kernel only the cube core's loads are doubled (only-cube).
         alone = doubled and self.cube is None
         orders = [
-            {**_by_memory(vector_lives.entries(doubled=alone, forward=forward)), **cube}
+            {**self._placed(vector_lives, alone, forward), **cube}
             for forward in ((False, True) if vector_lives.has_choices else (False,))
         ]
         notes = self._notes()
         divisors, loose = self._certainty(doubled, bool(notes))
         return Layout(switched_off, tuple(orders), divisors, loose, self._operands(), notes)
+
+    def _placed(self, lives: Lives, doubled: bool, forward: bool) -> Entries:
+        key = lives, doubled, forward
+        found = self._entries.get(key)
+        if found is None:
+            l0c = doubled and self.options.doubles_l0c
+            entries = lives.entries(doubled=doubled, l0c_doubled=l0c, forward=forward)
+            found = self._entries[key] = _by_memory(entries)
+        return found
 
     def _notes(self) -> tuple[str, ...]:
         notes = list(self.vector(True).program.notes)

@@ -69,8 +69,10 @@ def _pass(op: Operation, depth: int) -> _State | None:
 
 
 def _splat(op: Operation, depth: int) -> _State | None:
-    if op.operands[0].type.dtype == "i1" and op.result.uses and all(
-        _uses_as_mask(user, index) for user, index in op.result.uses
+    if (
+        op.operands[0].type.dtype == "i1"
+        and op.result.uses
+        and all(_uses_as_mask(user, index) for user, index in op.result.uses)
     ):
         return _State("mask", frozenset(range(len(op.result.type.shape))))
     return _parse(op.operands[0], depth)

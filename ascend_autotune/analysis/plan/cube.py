@@ -45,7 +45,10 @@ def plan_cube(module: Module, forms: Forms) -> CubePlan:
     """Sort the operands, accumulators and results of every dot of the kernel."""
     dots = tuple(op for op in module.kernel.walk() if op.name in DOTS)
     operands: dict[tuple[Operation, int], Value] = {}
-    direct, computed, turned, scattered = set(), set(), set(), set()
+    direct: set[Operation] = set()
+    turned: set[Operation] = set()
+    scattered: set[Operation] = set()
+    computed: set[Value] = set()
     for dot in dots:
         for index in (0, 1):
             source = untransposed(dot.operands[index])

@@ -68,9 +68,8 @@ def folds(op: Operation) -> bool:
     loaded with that box and that fill."""
     mask, chosen, other = op.operands
     source = chosen.op
-    if source is not None and source.name == "tt.load" and len(source.operands) > 2:
-        if source.operands[1] is mask and source.operands[2] is other:
-            return True
+    if source is not None and source.name == "tt.load" and source.operands[1:] == [mask, other]:
+        return True
     return stores_box(op, mask)
 
 
@@ -106,9 +105,26 @@ def _mask_and_index(op: Operation, forms: Forms) -> list[Value]:
     return found
 
 
-def _index(op: Operation, forms: Forms) -> list[Value]:
-    from ascend_autotune.analysis.plan.lower import index_tiles
+def index_tiles(pointer: Value) -> list[Value]:
+    """The loaded tensors that an unstructured address is made of."""
+    found: list[Value] = []
+    stack, seen = [pointer], set()
+    while stack:
+        value = stack.pop()
+        if value in seen or not value.type.is_tensor:
+            continue
+        seen.add(value)
+        op = value.op
+        if op is None:
+            continue
+        if op.name in ("tt.load", "tt.reduce", "tt.scan", "scf.for", "scf.if", "scf.while"):
+            found.append(value)
+        else:
+            stack.extend(op.operands)
+    return found
 
+
+def _index(op: Operation, forms: Forms) -> list[Value]:
     access = access_of(op, forms)
     return index_tiles(op.operands[0]) if access is not None and access.kind != "affine" else []
 
@@ -121,9 +137,10 @@ def _sources(value: Value, forms: Forms) -> list[Value]:
     if op.name in ("tt.load", "tt.descriptor_load"):
         found = _mask_and_index(op, forms)
         access = access_of(op, forms)
-        if len(op.operands) > 2 and access is not None:
-            if access.kind != "affine" or box_of(op.operands[1]) is None:
-                found.append(op.operands[2])
+        if len(op.operands) < 3 or access is None:
+            return found
+        if access.kind != "affine" or box_of(op.operands[1]) is None:
+            found.append(op.operands[2])
         return found
     if op.name.startswith("tt.atomic"):
         return []

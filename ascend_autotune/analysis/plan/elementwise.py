@@ -47,7 +47,7 @@ def _float(
     low: Lowering, maths: Maths, op: Operation, args: Args, dtype: str, rule: Rule
 ) -> Operand:
     """bf16 is computed in f32 (LegalizeBF16); f16 too where precision asks for it."""
-    if all(isinstance(a, Scalar) for a in args):
+    if all(isinstance(a, Scalar) and id(a) not in low.emit.reciprocals for a in args):
         return Scalar(dtype, None, op.result)
     wide = dtype == "bf16" or (dtype == "f16" and op.name in _F16_BY_F32)
     if not wide:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 from ascend_autotune.analysis.ir import Operation, Value
 from ascend_autotune.analysis.plan import temporaries
@@ -30,11 +31,19 @@ SPREAD_LAST = ISA | {"vdiv", "vabs", "vln", "vrelu", "vexp", "vrsqrt", "vsqrt", 
 SPREAD_OUTER = ISA | {"vdiv", "vshl", "vshr"}
 
 
+@dataclass(slots=True)
+class _Frame:
+    name: str  # "loop" | "if"
+    start: int
+    fills: dict[object, Tile]
+
+
 class Emitter:
     """Appends instructions to a program; `op` is the TTIR operation they come from."""
 
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: Program, code_motion: bool = True) -> None:
         self.program = program
+        self.code_motion = code_motion
         self.scope: tuple[int, ...] = ()
         self.op: Operation | None = None
         # TTIR tensors that some instruction needs as a tile, and those tiles.
@@ -44,13 +53,14 @@ class Emitter:
         self._alive: list[object] = []  # keeps memo keys (ids) from being recycled
         # 1 / x values that only multiplications read: id of the mark -> x.
         self.reciprocals: dict[int, Operand] = {}
+        # The loops and branches around: kind, place of the bracket, fills known before it.
+        self._around: list[_Frame] = []
+        self._fills: dict[object, Tile] = {}
 
     # -- buffers -------------------------------------------------------------------
 
     def buffer(self, shape: tuple[int, ...], dtype: str, *, temporary: bool = False) -> Buffer:
-        buffer = Buffer(
-            shape, width(dtype), dtype, "ub", self.op, self.scope, temporary=temporary
-        )
+        buffer = Buffer(shape, width(dtype), dtype, "ub", self.op, self.scope, temporary=temporary)
         self.program.buffers.append(buffer)
         return buffer
 
@@ -96,6 +106,7 @@ class Emitter:
         row: int | None = None,
         spreads_rows: bool = True,
     ) -> None:
+        self._bracket(name)
         buffers, spread = [], False
         for operand in inputs:
             if isinstance(operand, Spread):
@@ -120,6 +131,17 @@ class Emitter:
                 spreads_rows,
             )
         )
+
+    def _bracket(self, name: str) -> None:
+        """What is filled inside a loop or branch is not known behind it."""
+        if name in ("loop", "if"):
+            self._around.append(_Frame(name, len(self.program.steps), dict(self._fills)))
+        elif name == "end":
+            self._fills = self._around.pop().fills
+
+    def next_branch(self) -> None:
+        """The other branch of an scf.if begins: it knows nothing of the first one's fills."""
+        self._fills = dict(self._around[-1].fills)
 
     def touch(self, operand: Operand, row: int | None = None) -> None:
         """A use that writes nothing in this memory (a store, a scalar read)."""
@@ -190,7 +212,54 @@ class Emitter:
     def fill(self, value: Operand, shape: tuple[int, ...], dtype: str) -> Tile:
         return self.step("vbrc", [], shape, dtype)
 
-    def binary(self, name: str, a: Operand, b: Operand, shape: tuple[int, ...], dtype: str) -> Operand:
+    def fill_here(self, value: Scalar, shape: tuple[int, ...], dtype: str) -> Tile:
+        """A scalar that an instruction needs as a tile, filled where the instruction stands.
+
+        Source: convertInvalidScalarOperandByBrc (HFusionToHIVM), after which CSE shares equal
+        fills and, with code motion, LICM takes them out of the loops around.
+        """
+        known = self._full.get(value.origin) if value.origin is not None else None
+        if known is not None:
+            return known
+        key: object = value.origin if value.value is None else (value.value, dtype)
+        tile = self._fills.get(key) if key is not None else None
+        if tile is not None and tile.shape == shape:
+            return tile
+        depth = len(self._around)
+        while depth and self._around[depth - 1].name == "loop":
+            depth -= 1
+        if depth < len(self._around):
+            self.program.moved = True
+        if depth == len(self._around) or not self.code_motion:
+            tile = self.fill(value, shape, dtype)
+        else:
+            tile = self._fill_before(depth, value, shape, dtype)
+        if key is not None:
+            self._fills[key] = tile
+        return tile
+
+    def _fill_before(
+        self, depth: int, value: Scalar, shape: tuple[int, ...], dtype: str
+    ) -> Tile:
+        """A fill before the loop at `depth`, and so outside of it and of all inside it."""
+        inside, self.scope = self.scope, self.scope[:depth]
+        tile = self.fill(value, shape, dtype)
+        self.scope = inside
+        steps = self.program.steps
+        steps.insert(self._around[depth].start, steps.pop())
+        for frame in self._around[depth:]:
+            frame.start += 1
+        return tile
+
+    def as_tile(self, operand: Operand, shape: tuple[int, ...], dtype: str) -> Tile:
+        """An operand of an instruction that takes no scalar there."""
+        if isinstance(operand, Scalar):
+            return self.fill_here(operand, shape, dtype)
+        return self.full(operand, shape, dtype)
+
+    def binary(
+        self, name: str, a: Operand, b: Operand, shape: tuple[int, ...], dtype: str
+    ) -> Operand:
         """`a op b`; a scalar stands on the right, as the hardware wants it."""
         if isinstance(a, Scalar) and isinstance(b, Scalar):
             return Scalar(dtype)
@@ -200,9 +269,7 @@ class Emitter:
         elements = self._binary_scratch(name, a, b, shape, width(dtype))
         spread = isinstance(a, Spread) or isinstance(b, Spread)
         reuse = Reuse.ISA if name in ISA and not spread else Reuse.ELEMENTWISE
-        return self.step(
-            name, [a, b], shape, dtype, reuse, self.scratch(elements, width(dtype))
-        )
+        return self.step(name, [a, b], shape, dtype, reuse, self.scratch(elements, width(dtype)))
 
     @staticmethod
     def _binary_scratch(

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from ascend_autotune.analysis.plan.emit import Emitter
-from ascend_autotune.analysis.plan.program import Operand, Reuse, Scalar, Spread, Tile
+from ascend_autotune.analysis.plan.program import Operand, Reuse, Scalar, Tile
 
 Shape = tuple[int, ...]
 
@@ -62,18 +62,20 @@ class Maths:
         if isinstance(a, Scalar):
             if dtype == "f16" and is_constant(a, 1.0):
                 return self.emit.cast(self.reciprocal(self.emit.widened(b, "f32")), "f16")
-            a = self.emit.fill(a, self.shape, dtype)
+            a = self.emit.fill_here(a, self.shape, dtype)
         return self.op("vdiv", a, b, dtype)
 
     def reciprocal(self, a: Operand) -> Operand:
         """vrec in f32 is one filled with ones and a division."""
         if isinstance(a, Scalar):
             return a
-        ones = self.emit.fill(Scalar("f32", 1.0), self.shape, "f32")
+        ones = self.emit.fill_here(Scalar("f32", 1.0), self.shape, "f32")
         return self.op("vdiv", ones, a, "f32")
 
     def clip(self, a: Operand) -> Operand:
-        return self.op("vmax", self.op("vmin", a, self.const("f32"), "f32"), self.const("f32"), "f32")
+        return self.op(
+            "vmax", self.op("vmin", a, self.const("f32"), "f32"), self.const("f32"), "f32"
+        )
 
     def is_nan(self, a: Operand) -> Tile:
         """NormalizeIsNanOp: x != x, which NormalizeCmpVne makes not (x == x)."""
@@ -92,7 +94,7 @@ class Maths:
     def log_base(self, a: Operand) -> Operand:
         """NormalizeLogLikeOp: ln x / ln base, the base filled into a tile."""
         top = self.one("vln", a, "f32")
-        base = self.emit.fill(Scalar("f32"), self.shape, "f32")
+        base = self.emit.fill_here(Scalar("f32"), self.shape, "f32")
         return self.op("vdiv", top, self.one("vln", base, "f32"), "f32")
 
     def rsqrt(self, a: Operand) -> Operand:
@@ -160,7 +162,7 @@ class Maths:
             return Scalar(dtype, a.value)
         for target in cast_chain(a.dtype, dtype):
             if target == "cmp0":
-                a = self.emit.test([self.emit.full(a, a.shape)], a.shape, negate=True)
+                a = self.emit.test([self.emit.full(a, self.shape)], self.shape, negate=True)
             else:
                 a = self.emit.widened(a, target)
         return a
@@ -225,7 +227,7 @@ class Maths:
         return self.op("vand", self.one("vnot", both, dtype), either, dtype)
 
     def _bits(self, a: Operand, dtype: str) -> Operand:
-        return self.emit.full(a, self.shape, dtype)
+        return self.emit.as_tile(a, self.shape, dtype)
 
     def bitwise(self, name: str, a: Operand, b: Operand, dtype: str) -> Operand:
         """Bit operations take no scalar: a constant is filled first."""
@@ -237,12 +239,21 @@ def cast_chain(source: str, target: str) -> tuple[str, ...]:
     if source == target:
         return ()
     if target == "i1":
-        middle = {"i8": ("f16",), "i16": ("f16",), "i32": ("f32",), "i64": ("f32",), "bf16": ("f32",)}
+        middle = {
+            "i8": ("f16",),
+            "i16": ("f16",),
+            "i32": ("f32",),
+            "i64": ("f32",),
+            "bf16": ("f32",),
+        }
         return (*middle.get(source, ()), "cmp0")
     if source == "i8":
         return {
-            "i64": ("f16", "f32", "i64"), "f32": ("f16", "f32"), "i32": ("f16", "i32"),
-            "i16": ("f16", "i16"), "bf16": ("f16", "f32", "bf16"),
+            "i64": ("f16", "f32", "i64"),
+            "f32": ("f16", "f32"),
+            "i32": ("f16", "i32"),
+            "i16": ("f16", "i16"),
+            "bf16": ("f16", "f32", "bf16"),
         }.get(target, (target,))
     if source == "i1":
         return {"i64": ("f32", "i64"), "i8": ("f16", "i8")}.get(target, (target,))

@@ -22,23 +22,29 @@ UNBOUNDED = 2**63 - 1
 
 
 class Sizes:
-    """The bytes of entries for `count` candidates, or for the `chosen` ones of them."""
+    """The bytes of entries for `count` candidates, or for the `chosen` ones of them.
 
-    def __init__(self, count: int, chosen: Vector | None = None) -> None:
+    Without `figures`, needs that overflow anyway are not worked out to the byte.
+    """
+
+    def __init__(self, count: int, chosen: Vector | None = None, *, figures: bool = True) -> None:
         self.total_count = count
         self.chosen = chosen
         self.count = count if chosen is None else len(chosen)
-        self._known: dict[int, Vector] = {}
-        self._kept: list[int] = []
+        self.figures = figures
+        # By id: what is known of is kept alive beside it.
+        self._known: dict[int, tuple[int, Vector]] = {}
+        self._needs: dict[tuple[int, int], tuple[Sequence[Entry], Vector, Vector]] = {}
+
+    def vector(self, size: int) -> Vector:
+        return vector(size, self.total_count, self.chosen)
 
     def one(self, entry: Entry) -> Vector:
         """Bytes of one copy. Equal sizes are one object: entries of a size share a vector."""
         found = self._known.get(id(entry.size))
         if found is None:
-            found = vector(entry.size, self.total_count, self.chosen)
-            self._known[id(entry.size)] = found
-            self._kept.append(entry.size)  # an id is only as good as its object lives
-        return found
+            found = self._known[id(entry.size)] = entry.size, self.vector(entry.size)
+        return found[1]
 
     def sum(self, entries: Sequence[Entry]) -> Vector:
         held = np.zeros(self.count, dtype=np.int64)
@@ -49,6 +55,29 @@ class Sizes:
         for size, copies in times.values():
             held += size if copies == 1 else size * copies
         return held
+
+    def needs(self, entries: Sequence[Entry], capacity: int) -> tuple[Vector, Vector]:
+        """(least, likely) bytes that PlanMemory asks for, per candidate.
+
+        The likely need is the sum where that fits, else the first fit.
+        """
+        key = id(entries), capacity
+        found = self._needs.get(key)
+        if found is None:
+            found = self._needs[key] = entries, *self._work_out(entries, capacity)
+        return found[1:]
+
+    def _work_out(self, entries: Sequence[Entry], capacity: int) -> tuple[Vector, Vector]:
+        low = live_maximum([entry for entry in entries if entry.sure], self)
+        need = self.sum(entries)
+        open_ = need > capacity
+        if not self.figures:
+            need = np.where(open_ & (low > capacity), low, need)
+            open_ &= low <= capacity
+        chosen = np.flatnonzero(open_)
+        if len(chosen):
+            need[chosen] = first_fit(entries, [self.one(entry)[chosen] for entry in entries])
+        return low, need
 
 
 def live_maximum(entries: Sequence[Entry], sizes: Sizes) -> Vector:
@@ -122,23 +151,3 @@ def _lowest(entry: Entry, size: Vector, placed: Sequence[tuple[Entry, Vector, Ve
         found |= low - start >= size
         start = np.where(found, start, np.maximum(start, high))
     return start
-
-
-def needs(
-    entries: Sequence[Entry], capacity: int, sizes: Sizes, *, figures: bool
-) -> tuple[Vector, Vector]:
-    """(least, likely) bytes that PlanMemory asks for, per candidate.
-
-    The likely need is the sum where that fits, else the first fit. Without `figures` it is
-    left at the least where that overflows already.
-    """
-    low = live_maximum([entry for entry in entries if entry.sure], sizes)
-    need = sizes.sum(entries)
-    open_ = need > capacity
-    if not figures:
-        need = np.where(open_ & (low > capacity), low, need)
-        open_ &= low <= capacity
-    chosen = np.flatnonzero(open_)
-    if len(chosen):
-        need[chosen] = first_fit(entries, [sizes.one(entry)[chosen] for entry in entries])
-    return low, need

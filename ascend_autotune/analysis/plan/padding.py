@@ -15,9 +15,7 @@ from ascend_autotune.analysis.addressing import Access
 from ascend_autotune.analysis.plan.program import Buffer, Program
 
 
-def row_of(
-    access: Access, shape: tuple[int, ...], bounded: frozenset[int]
-) -> int | None:
+def row_of(access: Access, shape: tuple[int, ...], bounded: frozenset[int]) -> int | None:
     """Elements of the row that a copy of `shape` keeps apart; None where it collapses.
 
     1 where the innermost stride is not known to be one: every element gets a block.
@@ -57,7 +55,7 @@ def pad_rows(program: Program) -> None:
         near.setdefault(carried.home, []).append(carried.yielded)
     while queue:
         buffer, row = queue.pop()
-        if buffer.temporary or math.prod(buffer.shape) % row or row * buffer.bits % 256 == 0:
+        if buffer.temporary or row * buffer.bits % 256 == 0 or math.prod(buffer.shape) % row:
             continue
         if buffer.row is None or row < buffer.row:
             buffer.row = row

@@ -18,6 +18,7 @@ from ascend_autotune.analysis.plan.program import Buffer, Operand, Reuse, Scalar
 if TYPE_CHECKING:
     from ascend_autotune.analysis.plan.lower import Handler, Lowering
 
+
 def _reduce(low: Lowering, op: Operation) -> None:
     if not any(result in low.need for result in op.results):
         return
@@ -46,14 +47,12 @@ def _custom(low: Lowering, op: Operation, why: str) -> None:
 
 
 def _plain(low: Lowering, op: Operation, kind: str, axis: int) -> None:
-    emit, result = low.emit, op.result
+    emit = low.emit
     source: Operand = low.tile(op.operands[0])
     dtype = source.dtype
     if (kind == "sum" and dtype == "f16") or dtype == "bf16":
         source = emit.widened(source, "f32")
-    elif dtype == "i8":
-        source = Maths(emit, low.shape(op.operands[0])).widen(source, "f16")
-    elif dtype == "i1":
+    elif dtype == "i8" or dtype == "i1":
         source = Maths(emit, low.shape(op.operands[0])).widen(source, "f16")
     assert isinstance(source, Tile)
     reduced = _instruction(low, kind, source, axis)
@@ -121,9 +120,7 @@ def _arg(low: Lowering, op: Operation, kind: str, axis: int) -> None:
         best: Operand = first
     else:
         mask = maths.is_nan(source)
-        marked = emit.select(
-            mask, Scalar(source.dtype), Scalar(source.dtype), shape, source.dtype
-        )
+        marked = emit.select(mask, Scalar(source.dtype), Scalar(source.dtype), shape, source.dtype)
         values, second = _indexed(low, kind, marked, axis, outer)
         found = _is_infinite(low, values, outer)
         best = emit.select(found, second, first, outer, "i32")
@@ -183,8 +180,6 @@ def _scan(low: Lowering, op: Operation) -> None:
         low.unknown(op, "a running extreme")
         scanned.buffer.sure = False
     low.env[op.result] = Maths(emit, low.shape(op.result)).widen(scanned, dtype)
-
-
 
 
 HANDLERS: dict[str, Handler] = {"tt.reduce": _reduce, "tt.scan": _scan}

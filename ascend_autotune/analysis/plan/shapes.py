@@ -62,9 +62,7 @@ def _broadcast(low: Lowering, op: Operation) -> None:
         low.set(result, Scalar(operand.dtype, operand.value, result))
         return
     tile = operand.tile if isinstance(operand, Spread) else operand
-    axes = tuple(
-        i for i, (a, b) in enumerate(zip(tile.shape, shape, strict=True)) if a != b
-    )
+    axes = tuple(i for i, (a, b) in enumerate(zip(tile.shape, shape, strict=True)) if a != b)
     low.set(result, Spread(tile, shape, axes, operand.dtype, result) if axes else operand)
 
 
@@ -92,8 +90,7 @@ def _transpose(low: Lowering, op: Operation) -> None:
     )
     if rank == 2:
         source.buffer.shape = source.shape
-        units = temporaries.transpose_units(source.shape, bits)
-        source.buffer.units, turned.buffer.units = units
+        source.buffer.units, turned.buffer.units = temporaries.transpose_units(source.shape, bits)
     low.env[result] = turned
 
 

@@ -130,10 +130,9 @@ class _Dimensions:
             known = self._pliable[value] = op is not None and (
                 op.name in ("arith.constant", "tt.splat", "tt.make_range")
                 or (
-                    op.name.startswith("arith.")
-                    or op.name in ("tt.expand_dims", "tt.broadcast")
+                    (op.name.startswith("arith.") or op.name in ("tt.expand_dims", "tt.broadcast"))
+                    and all(self.pliable(v) for v in op.operands if v.type.shape)
                 )
-                and all(self.pliable(v) for v in op.operands if v.type.shape)
             )
         return known
 
@@ -148,9 +147,7 @@ class _Dimensions:
         elif name == "scf.if":
             for region in op.regions:
                 if region and region[0].ops:
-                    for result, value in zip(
-                        op.results, region[0].ops[-1].operands, strict=True
-                    ):
+                    for result, value in zip(op.results, region[0].ops[-1].operands, strict=True):
                         self.same(result, value)
         elif name in DOTS:
             if len(op.operands) > 2:
@@ -205,9 +202,7 @@ def _common(leaving: list[Value], dims: _Dimensions) -> Key | None:
     tiles = [value for value in leaving if value.type.shape]
     if not tiles:
         return None
-    sets = [
-        {dims.root((v, d)) for d, size in enumerate(v.type.shape) if size > 1} for v in tiles
-    ]
+    sets = [{dims.root((v, d)) for d, size in enumerate(v.type.shape) if size > 1} for v in tiles]
     common = set.intersection(*sets)
     widest = max(tiles, key=lambda value: len(value.type.shape))
     for d in range(len(widest.type.shape)):

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 
+from ascend_autotune.analysis.parametric.sym import if_at_most
 from ascend_autotune.analysis.plan.program import ceil_to
 
 BLOCK_BYTES = 32
@@ -70,22 +71,18 @@ def reduce_elements(
     if axis != len(shape) - 1:
         return _reduce_outer(kind, shape, bits, allocated)
     length = shape[axis]
-    if len(shape) >= 3:
-        rows = shape[-3] * shape[-2]
-    else:
-        rows = shape[axis - 1] if axis else 1
+    before = shape[axis - 1] if axis else 1
+    rows = shape[-3] * shape[-2] if len(shape) >= 3 else before
     if dtype[0] == "i" or kind in ("prod", "or", "xor"):
-        if length > repeat:
-            return rows * repeat * (2 if kind == "xor" else 1) + rows * block
-        return (3 if kind == "xor" else 2) * allocated
+        parts, whole = (2, 3) if kind == "xor" else (1, 2)
+        return if_at_most(length, repeat, whole * allocated, rows * (repeat * parts + block))
     if dtype in ("f32", "f16"):
         if kind in ("max", "min") and len(shape) == 1:
-            return None if length <= repeat else repeat
+            return if_at_most(length, repeat, 0, repeat)
         if length < block:
             return allocated // 2 if length % 2 == 0 else None
-        if length <= repeat:
-            return None
-        return rows * repeat if length <= 2 * repeat else allocated // 2
+        large = if_at_most(length, 2 * repeat, rows * repeat, allocated // 2)
+        return if_at_most(length, repeat, 0, large)
     return allocated
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import stat
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -20,8 +19,6 @@ HELP = """  --target=<value> - Target device name.
   --enable-debug-info - Enable debug info.
   --triton-to-linalg - Convert Triton to Linalg dialect
 """
-FITS = "External hivmc run fails, returning module before running external compiler"
-
 MakeJudge = Callable[..., Judge]
 
 
@@ -73,16 +70,3 @@ def make_judge(
         return Judge("Ascend910B3", tools, cache, Limits(seconds, memory_bytes))
 
     return make
-
-
-def says(text: str, code: int = 1) -> str:
-    """A compiler that prints `text` and ends with `code`."""
-    return f"cat > /dev/null; cat >&2 <<'EOF'\n{text}\nEOF\nexit {code}"
-
-
-def fits() -> str:
-    """A compiler that finds everything to fit, but has no code generator."""
-    return says(f"[ERROR] Cannot find hivmc under $PATH\nerror: {FITS}")
-
-
-needs_linux = pytest.mark.skipif(sys.platform != "linux", reason="the Ascend compiler is for Linux")

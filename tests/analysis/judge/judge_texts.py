@@ -1,4 +1,4 @@
-"""TTIR texts as triton-ascend writes them."""
+"""TTIR as triton-ascend writes it, and what compilers of shell scripts say."""
 
 from __future__ import annotations
 
@@ -32,3 +32,15 @@ module {
 #loc7 = loc(callsite(#loc1 at #loc2))
 #loc8 = loc(callsite(#loc3 at #loc7))
 """
+
+FITS = "External hivmc run fails, returning module before running external compiler"
+
+
+def says(text: str, code: int = 1) -> str:
+    """A compiler that prints `text` and ends with `code`."""
+    return f"cat > /dev/null; cat >&2 <<'EOF'\n{text}\nEOF\nexit {code}"
+
+
+def fits() -> str:
+    """A compiler that finds everything to fit, but has no code generator."""
+    return says(f"[ERROR] Cannot find hivmc under $PATH\nerror: {FITS}")

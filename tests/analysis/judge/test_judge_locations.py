@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from conftest_texts import REDUCE, TTIR
+from judge_texts import REDUCE, TTIR
 
 from ascend_autotune.analysis.judge.locations import strip_locations
 

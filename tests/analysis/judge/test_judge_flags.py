@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from ascend_autotune.analysis.judge.flags import OPTIONS, CommandFlags, command_flags
+from ascend_autotune.analysis.judge.flags import OPTIONS, CommandFlags, Series, command_flags
 from ascend_autotune.errors import RequestError
 
 ADAPTER = {
@@ -17,8 +17,10 @@ COMPILER = {option.flag for option in OPTIONS.values() if option.flag} | {
 }  # fmt: skip
 
 
-def flags(options: dict[str, object], chip: str = "Ascend910B3", series: str = "A2") -> CommandFlags:
-    return command_flags(options, chip, series, ADAPTER, COMPILER, a5=series in ("310B", "950"))  # type: ignore[arg-type]
+def flags(
+    options: dict[str, object], chip: str = "Ascend910B3", series: Series = "A2"
+) -> CommandFlags:
+    return command_flags(options, chip, series, ADAPTER, COMPILER, a5=series in ("310B", "950"))
 
 
 def test_nothing_said_is_what_triton_ascend_passes() -> None:
@@ -85,9 +87,8 @@ def test_only_950_asks_the_adapter_for_950() -> None:
 
 
 def test_a_release_without_a_pass_is_called_without_it() -> None:
-    answer = command_flags(
-        {}, "Ascend910B3", "A2", ADAPTER - {"triton-to-hivm", "force-simt-template"}, COMPILER, False
-    )
+    known = ADAPTER - {"triton-to-hivm", "force-simt-template"}
+    answer = command_flags({}, "Ascend910B3", "A2", known, COMPILER, False)
     joined = " ".join(answer.adapter)
     assert "triton-to-hivm" not in joined
     assert "force-simt" not in joined

@@ -1,0 +1,147 @@
+"""Loops and branches: which buffer a carried value lives in, and what a scope keeps alive."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from ascend_autotune.analysis.ir import Operation, Value
+from ascend_autotune.analysis.plan.program import Buffer, Carried, Scalar, Tile
+
+if TYPE_CHECKING:
+    from ascend_autotune.analysis.plan.lower import Handler, Lowering
+
+
+def _for(low: Lowering, op: Operation) -> None:
+    body = op.body()
+    inits, args, results = op.operands[3:], body.args[1:], op.results
+    low.loops += 1
+    number = low.loops
+    homes: list[Buffer | None] = []
+    for init, arg, result in zip(inits, args, results, strict=True):
+        if low.cube is not None and arg in low.cube.resident:
+            homes.append(None)
+            continue
+        if not init.type.is_tensor or init.type.is_pointer or arg not in low.need:
+            homes.append(None)
+            continue
+        home = _home(low, init, homes)
+        homes.append(home)
+        tile = Tile(home, low.shape(init), init.type.dtype)
+        low.env[arg] = tile
+        low.env[result] = tile
+    _bracket(low, "loop", number)
+    outer = low.emit.scope
+    if all(s in low.program.doubling or s in low.program.branches for s in outer):
+        low.program.doubling.add(number)
+    low.emit.scope = (*outer, number)
+    low.block(body)
+    _carry(low, number, body.ops[-1].operands, homes)
+    low.emit.scope = outer
+    _bracket(low, "end", number)
+    for arg, result in zip(args, results, strict=True):
+        if low.cube is not None and arg in low.cube.resident and result in low.need:
+            low.env[result] = low.emit.step("load", [], low.shape(result), result.type.dtype)
+
+
+def _home(low: Lowering, init: Value, taken: Sequence[Buffer | None]) -> Buffer:
+    """The buffer that a loop-carried tensor lives in; a shared one is copied first."""
+    emit = low.emit
+    operand = low.get(init)
+    readers = [
+        user
+        for user, _ in init.uses
+        if user.name != "tt.load" and any(result in low.need for result in user.results)
+    ]
+    again = len(readers) > 1
+    if isinstance(operand, Scalar) and low.emit.scope and not again:
+        low.program.moved = True
+    if isinstance(operand, Scalar) and not low.code_motion and not again:
+        return emit.fill(operand, low.shape(init), init.type.dtype).buffer
+    tile = low.tile(init)
+    if again or tile.buffer in taken or tile.buffer.scope != emit.scope:
+        return emit.step("copy", [tile], low.shape(init), init.type.dtype).buffer
+    return tile.buffer
+
+
+def _carry(
+    low: Lowering, loop: int, values: Sequence[Value], homes: Sequence[Buffer | None]
+) -> None:
+    """What a round leaves for the next one; another buffer than its home is copied there."""
+    for value, home in zip(values, homes, strict=True):
+        if home is None:
+            continue
+        tile = low.tile(value)
+        low.emit.touch(tile)
+        if tile.buffer is not home:
+            low.program.carried.append(Carried(loop, home, tile.buffer))
+
+
+def _bracket(low: Lowering, name: str, number: int) -> None:
+    low.emit.write(name, [], None)
+    low.program.steps[-1].loop = number
+
+
+def _while(low: Lowering, op: Operation) -> None:
+    before, after = op.body(0), op.body(1)
+    low.loops += 1
+    number = low.loops
+    homes: list[Buffer | None] = []
+    for init, arg in zip(op.operands, before.args, strict=True):
+        if not init.type.is_tensor or init.type.is_pointer or arg not in low.need:
+            homes.append(None)
+            continue
+        home = _home(low, init, homes)
+        homes.append(home)
+        low.env[arg] = Tile(home, low.shape(init), init.type.dtype)
+    _bracket(low, "loop", number)
+    outer = low.emit.scope
+    low.emit.scope = (*outer, number)
+    low.block(before)
+    condition = before.ops[-1]
+    for value, arg, result in zip(condition.operands[1:], after.args, op.results, strict=True):
+        if value.type.is_tensor and arg in low.need:
+            low.env[arg] = low.env[result] = low.tile(value)
+    low.block(after)
+    _carry(low, number, after.ops[-1].operands, homes)
+    low.emit.scope = outer
+    _bracket(low, "end", number)
+
+
+def _if(low: Lowering, op: Operation) -> None:
+    """Nothing dies inside a branch that was alive before it: a branch is a scope."""
+    branches: list[list[Tile | None]] = []
+    low.loops += 1
+    number = low.loops
+    low.program.branches.add(number)
+    outer = low.emit.scope
+    _bracket(low, "if", number)
+    for region in op.regions:
+        if not region or not region[0].ops:
+            continue
+        low.emit.scope = (*outer, number)
+        low.block(region[0])
+        low.emit.op = op
+        tiles: list[Tile | None] = []
+        for value, result in zip(region[0].ops[-1].operands, op.results, strict=True):
+            wanted = result in low.need and value.type.is_tensor and not value.type.is_pointer
+            tiles.append(low.tile(value) if wanted else None)
+            if tiles[-1] is not None:
+                low.emit.touch(tiles[-1])
+        branches.append(tiles)
+        low.emit.next_branch()
+    low.emit.scope = outer
+    _bracket(low, "end", number)
+    for i, result in enumerate(op.results):
+        options = [tiles[i] for tiles in branches if tiles[i] is not None]
+        if not options:
+            continue
+        first = options[0]
+        assert first is not None
+        low.env[result] = first
+        for other in options[1:]:
+            if other is not None and other.buffer is not first.buffer:
+                low.program.joined.setdefault(first.buffer, []).append(other.buffer)
+
+
+HANDLERS: dict[str, Handler] = {"scf.for": _for, "scf.while": _while, "scf.if": _if}

@@ -1,0 +1,190 @@
+"""Loads, stores, atomics and masked selects as steps of the tile program."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ascend_autotune.analysis.addressing import Access, access_of
+from ascend_autotune.analysis.ir import Operation, Value
+from ascend_autotune.analysis.plan import elementwise
+from ascend_autotune.analysis.plan.boxes import box_of
+from ascend_autotune.analysis.plan.demand import folds, index_tiles, is_box, stores_box
+from ascend_autotune.analysis.plan.maths import Maths
+from ascend_autotune.analysis.plan.padding import row_of
+from ascend_autotune.analysis.plan.program import Scalar, Tile
+
+if TYPE_CHECKING:
+    from ascend_autotune.analysis.plan.lower import Handler, Lowering
+
+
+def _load(low: Lowering, op: Operation) -> None:
+    result = op.result
+    if not result.type.is_tensor:
+        low.env[result] = Scalar(result.type.dtype)
+        return
+    if result not in low.need:
+        return
+    if low.cube is not None and op in low.cube.turned:
+        low.env[result] = low.emit.step("load", [], low.shape(result), result.type.dtype)
+        return
+    access = access_of(op, low.forms)
+    dtype = "i8" if result.type.dtype == "i1" else result.type.dtype
+    emit = low.emit
+    uses = [low.get(v) for v in index_tiles(op.operands[0]) if v in low.need]
+    if access is None or access.kind == "affine":
+        tile = _copy_in(low, access, _bounded(op, 1, access), low.shape(result), dtype)
+    else:
+        # An unstructured load runs as a scalar loop over the index tile.
+        tile = emit.step("gather_loop", uses, low.shape(result), dtype)
+        uses = []
+    for operand in uses:
+        emit.touch(operand)
+    low.env[result] = tile
+    box = box_of(op.operands[1]) if len(op.operands) > 1 else None
+    scattered = access is not None and access.kind != "affine"
+    if scattered and box and len(op.operands) > 2 and not stores_box(op, op.operands[1]):
+        # The scalar loop reads everything; the box is cut out of it afterwards.
+        low.env[result] = _over(low, op, tile, op.operands[2])
+    if len(op.operands) > 1 and box is None:
+        mask = low.get(op.operands[1])
+        other = low.get(op.operands[2]) if len(op.operands) > 2 else Scalar(dtype)
+        low.env[result] = emit.select(mask, tile, other, low.shape(result), dtype)
+    if result.type.dtype == "i1":
+        # A bool is a byte in memory and a bit in registers.
+        maths = Maths(emit, low.shape(result))
+        low.env[result] = maths.widen(low.env[result], "i1")
+
+
+def _copy_in(
+    low: Lowering,
+    access: Access | None,
+    box: frozenset[int],
+    shape: tuple[int, ...],
+    dtype: str,
+) -> Tile:
+    """A strided or dense copy from global memory (RecognizeDeinterleave for the former)."""
+    emit = low.emit
+    row = row_of(access, shape, box) if access is not None else None
+    inner = _inner_stride(access)
+    if row != 1 or inner is None or inner == 1:
+        tile = emit.step("load", [], shape, dtype, row=row)
+        tile.buffer.loaded = True
+        return tile
+    if inner == 2:
+        wide = emit.step("load", [], (*shape[:-1], 2 * shape[-1]), dtype)
+    else:
+        wide = emit.step("load", [], shape, dtype, row=1, spreads_rows=False)
+    wide.buffer.loaded = True
+    return emit.step("vdeinterleave", [wide], shape, dtype, spreads_rows=False)
+
+
+def _inner_stride(access: Access | None) -> int | None:
+    """The constant stride of the innermost dimension that holds more than one element."""
+    if access is None:
+        return 1
+    for size, stride in zip(reversed(access.shape), reversed(access.strides), strict=True):
+        if size != 1:
+            return stride
+    return 1
+
+
+def _store(low: Lowering, op: Operation) -> None:
+    value = op.operands[1]
+    emit = low.emit
+    if low.cube is not None and op in low.cube.drained:
+        return
+    if not value.type.is_tensor:
+        one = emit.step("scalar", [], (1,), value.type.dtype)
+        emit.touch(one)
+        return
+    access = access_of(op, low.forms)
+    tile = low.tile(value)
+    if value.type.dtype == "i1":
+        maths = Maths(emit, low.shape(value))
+        tile = emit.full(maths.widen(tile, "i8"), low.shape(value))
+    if len(op.operands) > 2 and box_of(op.operands[2]) is None:
+        # discrete-mask-access-conversion: read the old values, select, write all.
+        old = emit.step("load", [], low.shape(value), tile.dtype)
+        old.buffer.loaded = True
+        mask = low.get(op.operands[2])
+        tile = emit.select(mask, tile, old, low.shape(value), tile.dtype)
+    if access is not None and access.kind != "affine":
+        uses = [low.get(v) for v in index_tiles(op.operands[0]) if v in low.need]
+        low.emit.write("scatter_loop", [tile, *uses], None)
+        one = emit.step("scalar", [tile, *uses], (1,), value.type.dtype)
+        one.buffer.slot = True
+        emit.touch(one)
+        return
+    tile.buffer.stored = True
+    box = _bounded(op, 2, access)
+    emit.touch(tile, row_of(access, low.shape(value), box) if access is not None else None)
+
+
+def _bounded(op: Operation, position: int, access: Access | None) -> frozenset[int]:
+    """The dimensions whose extent only the launch knows."""
+    if access is not None and access.block:
+        return frozenset(d for d, bounded in enumerate(access.bounded) if bounded)
+    if len(op.operands) <= position:
+        return frozenset()
+    return box_of(op.operands[position]) or frozenset()
+
+
+def _atomic(low: Lowering, op: Operation) -> None:
+    emit = low.emit
+    value = op.operands[-1] if op.name == "tt.atomic_cas" else op.operands[1]
+    used = bool(op.results) and op.result in low.need and bool(op.result.uses)
+    if not value.type.is_tensor:
+        one = emit.step("scalar", [], (1,), value.type.dtype)
+        emit.touch(one)
+        return
+    tile = low.tile(value)
+    if used:
+        old = emit.step("load", [], low.shape(value), value.type.dtype)
+        low.env[op.result] = old
+    uses = [low.get(v) for v in index_tiles(op.operands[0]) if v in low.need]
+    emit.write("atomic", [tile, *uses], None)
+
+
+def _select(low: Lowering, op: Operation) -> None:
+    """A select on a rectangular mask is an insert_slice; any other one is a vsel."""
+    result = op.result
+    if result not in low.need:
+        return
+    _, a, b = op.operands
+    if not result.type.is_tensor:
+        low.env[result] = Scalar(result.type.dtype)
+        return
+    if is_box(op):
+        _insert(low, op, a, b)
+        return
+    elementwise.lower(low, op)
+
+
+def _insert(low: Lowering, op: Operation, a: Value, b: Value) -> None:
+    """where(box, a, b): the box of `a` is copied over `b`; folded where the box is stored."""
+    result = op.result
+    if folds(op):
+        low.env[result] = low.get(a)
+        return
+    low.env[result] = _over(low, op, low.tile(a), b)
+
+
+def _over(low: Lowering, op: Operation, box: Tile, base_value: Value) -> Tile:
+    """The box copied over the base, in place where nothing else reads the base."""
+    emit, shape = low.emit, low.shape(op.result)
+    base = low.tile(base_value)
+    if len(base_value.uses) > 1 or base.buffer.scope != emit.scope:
+        base = emit.step("copy", [base], shape, base.dtype)
+    emit.write("insert", [box], base.buffer)
+    return Tile(base.buffer, shape, base.dtype)
+
+
+HANDLERS: dict[str, Handler] = {
+    "arith.select": _select,
+    "tt.load": _load,
+    "tt.descriptor_load": _load,
+    "tt.store": _store,
+    "tt.descriptor_store": _store,
+    "tt.atomic_rmw": _atomic,
+    "tt.atomic_cas": _atomic,
+}
