@@ -43,18 +43,16 @@ class Assessment:
 
 
 Assess = Callable[[Mapping[str, object], "CompileOptions"], Assessment]
-Judge = Callable[[Assessment, "CompileOptions"], Assessment]
 
 
 class Assessor:
     """Assesses the programs of one kernel; each set of constants is traced once.
 
-    `traces` counts the work done. `judge` may replace an assessment by the compiler's.
+    `traces` counts the work done.
     """
 
-    def __init__(self, instance: KernelInstance, *, judge: Judge | None = None) -> None:
+    def __init__(self, instance: KernelInstance) -> None:
         self.instance = instance
-        self.judge = judge
         self.traces = 0
         self._traced: dict[Hashable, Ttir | Assessment] = {}
 
@@ -63,8 +61,7 @@ class Assessor:
         if isinstance(program, Assessment):
             return program
         ttir, module = program
-        found = assess_module(module, ttir, self.instance.chip, options)
-        return found if self.judge is None else self.judge(found, options)
+        return assess_module(module, ttir, self.instance.chip, options)
 
     def program(self, constants: Mapping[str, object]) -> tuple[Ttir, Module] | Assessment:
         """The program for these constants, read anew, or the assessment of one that is none."""

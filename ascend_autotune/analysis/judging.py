@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -11,24 +12,34 @@ from ascend_autotune.analysis.verdict import Reason, ReasonCode
 if TYPE_CHECKING:
     from ascend_autotune.analysis.judge import Judge, Outcome
     from ascend_autotune.analysis.options import CompileOptions
+    from ascend_autotune.analysis.ttir import Ttir
 
 
 class Asking:
-    """Asks the judge about what is not feasible already; the compiler's word stands.
+    """Asks the compiler about programs, as many at a time as it has workers.
 
-    An `infeasible` of ours is asked about too: in exact mode each is the compiler's word.
-    What the front end refuses never reaches the compiler and is left as it is.
+    `calls` counts the programs asked about; cached answers count too. What the front end
+    refuses never reaches the compiler.
     """
 
     def __init__(self, judge: Judge) -> None:
         self.judge = judge
         self.calls = 0
 
-    def __call__(self, found: Assessment, options: CompileOptions) -> Assessment:
-        if found.status == "feasible" or found.ttir is None:
-            return found
-        self.calls += 1
-        return with_outcome(found, self.judge.ask(found.ttir.text, options))
+    def __call__(
+        self,
+        ours: Sequence[Assessment],
+        programs: Sequence[Ttir | Assessment],
+        options: CompileOptions,
+    ) -> list[Assessment]:
+        texts = [None if isinstance(p, Assessment) else p.text for p in programs]
+        asked = [(text, options) for text in texts if text is not None]
+        self.calls += len(asked)
+        outcomes = iter(self.judge.ask_many(asked))
+        return [
+            program if isinstance(program, Assessment) else with_outcome(found, next(outcomes))
+            for found, program in zip(ours, programs, strict=True)
+        ]
 
 
 def with_outcome(found: Assessment, outcome: Outcome) -> Assessment:

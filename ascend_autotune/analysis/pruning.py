@@ -62,24 +62,26 @@ def prune_request(
     from ascend_autotune.analysis.sweep import Sweep
 
     began = time.perf_counter() if started is None else started
-    judge = _judge(request) if exact else None
+    asking = _asking(request) if exact else None
     first = space.candidate(0)
-    assessor = Assessor(request.instance({name: first[name] for name in space.tiles}), judge=judge)
-    pruning = Sweep(space, request, assessor)
-    pruning.run()
+    assessor = Assessor(request.instance({name: first[name] for name in space.tiles}))
+    sweep = Sweep(space, request, assessor, asking)
+    sweep.run()
     stats: dict[str, object] = {
         "candidates": len(space),
         "ttir_traces": assessor.traces,
-        "judge_calls": 0 if judge is None else judge.calls,
-        "merged": pruning.merged,
+        "judge_calls": 0 if asking is None else asking.calls,
+        "merged": sweep.merged,
         "seconds": round(time.perf_counter() - began, 6),
         "target": request.chip.name,
         "target_source": request.target_source,
     }
-    return PruneResult(request.info.name, space, pruning.statuses, pruning.verdict, stats)
+    if asking is not None:
+        stats["judge_why"] = sweep.judge_why
+    return PruneResult(request.info.name, space, sweep.statuses, sweep.verdict, stats)
 
 
-def _judge(request: Request) -> Asking:
+def _asking(request: Request) -> Asking:
     """The judge for the request's chip. Raises `JudgeUnavailable` where there is none."""
     from ascend_autotune.analysis.judge import Judge
     from ascend_autotune.analysis.judging import Asking

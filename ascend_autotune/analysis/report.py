@@ -229,10 +229,10 @@ def _what_would_fit(report: Report) -> list[str]:
     if report.pruned is not None:
         from ascend_autotune.analysis.tables import frontier, overview
 
-        lines += [f"  {line}" for line in overview(report.pruned)]
+        lines += [f"  {line}" if line else "" for line in overview(report.pruned)]
         largest = frontier(report.pruned)
-        if largest:
-            lines += wrap("Largest that can run, none larger in every parameter:", "  ")
+        if largest and report.pruned.space.tiles:
+            lines += ["", "  Largest that can run, none larger in every parameter:"]
             for verdict in largest[:_LINES]:
                 mark = "" if verdict.status == "feasible" else "  (not decided)"
                 lines += wrap(f"{_values(verdict.candidate)}{mark}", "    ", "      ")

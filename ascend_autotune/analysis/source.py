@@ -9,10 +9,20 @@ from __future__ import annotations
 import ast
 import inspect
 import textwrap
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
+
+from ascend_autotune.analysis.syntax import (
+    argument_of,
+    assignments,
+    called,
+    has_call,
+    is_module,
+    is_scalar,
+    names_in,
+    summands,
+)
 
 _MEMORY = {
     "load",
@@ -85,16 +95,16 @@ class _Look:
         ]
         self.assigned: dict[str, list[ast.expr]] = {}
         for node in ast.walk(definition):
-            for name, value in _assignments(node):
+            for name, value in assignments(node):
                 self.assigned.setdefault(name, []).append(value)
 
     def roles(self) -> Roles:
         found = _Found()
         addresses: set[str] = set()
         for call in (n for n in ast.walk(self.definition) if isinstance(n, ast.Call)):
-            name = _called(call)
+            name = called(call)
             if name in _MEMORY:
-                pointer = _argument(call, 0, ("pointer", "base", "ptr"))
+                pointer = argument_of(call, 0, ("pointer", "base", "ptr"))
                 if pointer is not None:
                     found.pointers.update(self._root(pointer, set()))
                     addresses |= self._reached(pointer)
@@ -102,7 +112,7 @@ class _Look:
                 if keyword.arg in _INTEGER_KEYWORDS:
                     found.integers |= self._reached(keyword.value)
                 if keyword.arg == "dtype":
-                    found.dtypes |= _names(keyword.value)
+                    found.dtypes |= names_in(keyword.value)
             if name == "load" and len(call.args) > 1:
                 found.integers |= self._reached(call.args[1])
             if name == "store" and len(call.args) > 2:
@@ -111,9 +121,9 @@ class _Look:
                 for argument in call.args:
                     found.integers |= self._reached(argument)
             if name == "to" and call.args:
-                found.dtypes |= _names(call.args[0])
+                found.dtypes |= names_in(call.args[0])
             if name in ("zeros", "full") and len(call.args) > 1:
-                found.dtypes |= _names(call.args[-1])
+                found.dtypes |= names_in(call.args[-1])
             self._helper(call, name, found, addresses)
         for node in ast.walk(self.definition):
             if isinstance(node, ast.Compare):
@@ -123,7 +133,7 @@ class _Look:
             for name in addresses
             for value in self.assigned.get(name, ())
             for load in ast.walk(value)
-            if isinstance(load, ast.Call) and _called(load) == "load" and load.args
+            if isinstance(load, ast.Call) and called(load) == "load" and load.args
             for root in self._root(load.args[0], set())
         }
         found.tiles |= self._tiles()
@@ -154,25 +164,25 @@ class _Look:
             if parameter in inner.integers:
                 found.integers |= self._reached(value)
             if parameter in inner.tiles:
-                found.tiles |= _names(value)
+                found.tiles |= names_in(value)
             if parameter in inner.dtypes:
-                found.dtypes |= _names(value)
+                found.dtypes |= names_in(value)
 
     def _root(self, node: ast.expr, seen: set[str]) -> set[str]:
         """The parameter that a pointer expression starts from: its leftmost summand."""
-        for term in _terms(node):
+        for term in summands(node):
             while isinstance(term, ast.Subscript | ast.Attribute):
                 term = term.value
             if isinstance(term, ast.Call):
                 if isinstance(term.func, ast.Attribute):
                     # x.to(...): the pointer is x; tl.f(x, ...): it is the first argument.
                     inner = term.func.value
-                    if _called(term) in ("to", "cast") and not _is_module(inner):
+                    if called(term) in ("to", "cast") and not is_module(inner):
                         found = self._root(inner, seen)
                         if found:
                             return found
-                base = _argument(term, 0, ("base", "ptr"))
-                if base is not None and _called(term) in _WRAPPERS:
+                base = argument_of(term, 0, ("base", "ptr"))
+                if base is not None and called(term) in _WRAPPERS:
                     found = self._root(base, seen)
                     if found:
                         return found
@@ -194,17 +204,15 @@ class _Look:
     def _reached(self, node: ast.expr) -> set[str]:
         """Every name that an expression's value comes from, loads' results not looked behind."""
         found: set[str] = set()
-        todo = list(_names(node))
+        todo = list(names_in(node))
         while todo:
             name = todo.pop()
             if name in found:
                 continue
             found.add(name)
             for value in self.assigned.get(name, ()):
-                if not any(
-                    _called(n) == "load" for n in ast.walk(value) if isinstance(n, ast.Call)
-                ):
-                    todo.extend(_names(value))
+                if not any(called(n) == "load" for n in ast.walk(value) if isinstance(n, ast.Call)):
+                    todo.extend(names_in(value))
         return found
 
     def _block_ids(self) -> set[str]:
@@ -215,7 +223,7 @@ class _Look:
                 name
                 for name, values in self.assigned.items()
                 for value in values
-                if _is_scalar(value) and (_has(value, "program_id") or _names(value) & found)
+                if is_scalar(value) and (has_call(value, "program_id") or names_in(value) & found)
             }
             if more <= found:
                 return found
@@ -228,80 +236,21 @@ class _Look:
         blocks = self._block_ids()
         for node in ast.walk(self.definition):
             if isinstance(node, ast.Call):
-                name = _called(node)
+                name = called(node)
                 if name == "arange":
-                    ranges |= set().union(*map(_names, node.args))
+                    ranges |= set().union(*map(names_in, node.args))
                 elif name in ("range", "static_range") and len(node.args) == 3:
-                    moved |= _names(node.args[2])
+                    moved |= names_in(node.args[2])
                 elif name == "cdiv" and len(node.args) == 2:
-                    moved |= _names(node.args[1])
+                    moved |= names_in(node.args[1])
             if isinstance(node, ast.Call) and any(k.arg == "block_shape" for k in node.keywords):
                 for keyword in node.keywords:
                     if keyword.arg == "block_shape":
-                        ranges |= _names(keyword.value)
+                        ranges |= names_in(keyword.value)
             if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult | ast.FloorDiv):
                 for side, other in ((node.left, node.right), (node.right, node.left)):
-                    if _is_scalar(side) and (_has(side, "program_id") or _names(side) & blocks):
-                        moved |= _names(other)
+                    if is_scalar(side) and (
+                        has_call(side, "program_id") or names_in(side) & blocks
+                    ):
+                        moved |= names_in(other)
         return ranges & moved
-
-
-def _has(node: ast.expr, call: str) -> bool:
-    return any(isinstance(n, ast.Call) and _called(n) == call for n in ast.walk(node))
-
-
-def _is_scalar(node: ast.expr) -> bool:
-    """Whether an expression holds neither a range nor an index: a block's id, not its rows."""
-    return not _has(node, "arange") and not any(
-        isinstance(n, ast.Subscript) for n in ast.walk(node)
-    )
-
-
-def _is_module(node: ast.expr) -> bool:
-    return isinstance(node, ast.Name) and node.id in ("tl", "triton", "language")
-
-
-def _called(call: ast.Call) -> str:
-    function = call.func
-    if isinstance(function, ast.Attribute):
-        return function.attr
-    return function.id if isinstance(function, ast.Name) else ""
-
-
-def _argument(call: ast.Call, position: int, keywords: tuple[str, ...]) -> ast.expr | None:
-    if len(call.args) > position:
-        return call.args[position]
-    return next((k.value for k in call.keywords if k.arg in keywords), None)
-
-
-def _names(node: ast.AST) -> set[str]:
-    return {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
-
-
-def _terms(node: ast.expr) -> Iterator[ast.expr]:
-    """The summands of an expression, left to right."""
-    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add | ast.Sub):
-        yield from _terms(node.left)
-        yield from _terms(node.right)
-    else:
-        yield node
-
-
-def _assignments(node: ast.AST) -> Iterator[tuple[str, ast.expr]]:
-    if isinstance(node, ast.Assign):
-        for target in node.targets:
-            yield from _pairs(target, node.value)
-    elif isinstance(node, ast.AugAssign | ast.AnnAssign) and node.value is not None:
-        yield from _pairs(node.target, node.value)
-    elif isinstance(node, ast.For):
-        yield from _pairs(node.target, node.iter)
-
-
-def _pairs(target: ast.expr, value: ast.expr) -> Iterator[tuple[str, ast.expr]]:
-    if isinstance(target, ast.Name):
-        yield target.id, value
-    elif isinstance(target, ast.Tuple):
-        values = value.elts if isinstance(value, ast.Tuple) else [value] * len(target.elts)
-        if len(values) == len(target.elts):
-            for part, part_value in zip(target.elts, values, strict=True):
-                yield from _pairs(part, part_value)

@@ -60,19 +60,18 @@ def test_overflow_figures_and_the_sentence_of_a_refusal_are_kept() -> None:
     assert reason.text == "not supported"
 
 
-def test_only_what_is_not_feasible_already_is_asked_about() -> None:
-    asked: list[str] = []
+def test_what_the_front_end_refuses_is_never_asked_about() -> None:
+    asked: list[tuple[str, object]] = []
 
-    def ask(ttir: str, options: object) -> Outcome:
-        asked.append(ttir)
-        return Outcome("fits")
+    def ask_many(questions: list[tuple[str, object]]) -> list[Outcome]:
+        asked.extend(questions)
+        return [Outcome("fits") for _ in questions]
 
-    asking = Asking(SimpleNamespace(ask=ask))  # type: ignore[arg-type]
-    feasible = found("feasible")
-    assert asking(feasible, None) is feasible  # type: ignore[arg-type]
-    refused_by_front_end = Assessment("infeasible", (Reason(ReasonCode.NUMEL, *[None] * 3, ""),))
-    assert asking(refused_by_front_end, None) is refused_by_front_end  # type: ignore[arg-type]
-    assert asked == [] and asking.calls == 0
-    assert asking(found("unknown"), None).status == "feasible"  # type: ignore[arg-type]
-    assert asking(found("infeasible"), None).status == "feasible"  # type: ignore[arg-type]
-    assert asked == ["the program"] * 2 and asking.calls == 2
+    asking = Asking(SimpleNamespace(ask_many=ask_many))  # type: ignore[arg-type]
+    options: Any = None
+    refused = Assessment("infeasible", (Reason(ReasonCode.NUMEL, None, None, None, ""),))
+    ours = [found("unknown"), found("unknown"), found("infeasible")]
+    answers = asking(ours, [TTIR, refused, TTIR], options)
+    assert answers[1] is refused
+    assert [answer.status for answer in answers] == ["feasible", "infeasible", "feasible"]
+    assert asked == [("the program", None)] * 2 and asking.calls == 2

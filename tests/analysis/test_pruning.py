@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+from collections.abc import Sequence
 
 import pytest
 
@@ -14,6 +15,7 @@ import tile_kernels as kernels
 import ascend_autotune
 from ascend_autotune import RequestError
 from ascend_autotune.analysis.flavour import detect
+from ascend_autotune.analysis.judge import Judge, Outcome, Overflow
 
 TYPES = {"x_ptr": "*fp32:16", "out_ptr": "*fp32:16", "n": "i32", "factor": "fp32"}
 SUM_TYPES = {"x_ptr": "*fp32:16", "out_ptr": "*fp32:16", "stride": "i32:16"}
@@ -79,6 +81,18 @@ def test_compile_options_in_the_space_are_judged_for_what_they_are() -> None:
     assert [v.status for v in result.verdicts] == ["feasible", "feasible"]
 
 
+def test_a_space_of_compile_options_alone() -> None:
+    result = ascend_autotune.prune(
+        kernels.row_sum_kernel,
+        space={"multibuffer": [True, False], "num_warps": [2, 4]},
+        signature=SUM_TYPES,
+        constants={"ROWS": 16, "COLS": 8192},
+    )
+    assert [v.status for v in result.verdicts] == ["infeasible"] * 4
+    assert result.stats["merged"] == 2
+    assert "Nothing in this space can run" in str(result)
+
+
 def test_candidates_that_are_one_program_are_cheap_by_the_hundred_thousand() -> None:
     result = ascend_autotune.prune(
         kernels.scale_kernel,
@@ -141,8 +155,6 @@ def test_missing_types_are_named() -> None:
 def test_exact_without_a_compiler_names_the_install_command(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    from ascend_autotune.analysis.judge import Judge
-
     def absent(*_: object, **__: object) -> Judge:
         raise ascend_autotune.JudgeUnavailable("no Ascend compiler: pip install ...")
 
@@ -151,3 +163,35 @@ def test_exact_without_a_compiler_names_the_install_command(
         ascend_autotune.prune(
             kernels.scale_kernel, space={"BLOCK": [16]}, signature=TYPES, exact=True
         )
+
+
+def test_exact_replaces_all_that_is_open_or_refused_by_the_compilers_word(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked: list[str] = []
+
+    class Compiler:
+        def ask_many(self, questions: Sequence[tuple[str, object]]) -> list[Outcome]:
+            asked.extend(ttir for ttir, _ in questions)
+            return [
+                Outcome("overflow", overflows=(Overflow("ub", 555_555, 196_608),))
+                if "8192" in ttir
+                else Outcome("fits_after_fallback", fallback=("enable-auto-multi-buffer",))
+                for ttir, _ in questions
+            ]
+
+    monkeypatch.setattr(Judge, "find", lambda chip: Compiler())
+    space = {"ROWS": [16, 2048], "COLS": [16, 4096, 8192]}
+    result = ascend_autotune.prune(
+        kernels.row_sum_kernel, space=space, signature=SUM_TYPES, exact=True
+    )
+    by_tile = {tuple(v.candidate.values()): v for v in result.verdicts}
+    assert by_tile[16, 16].status == "feasible"
+    # The compiler takes what the model refuses: its word counts, whatever the model thinks.
+    assert by_tile[16, 4096].status == "feasible"
+    assert by_tile[16, 4096].fallback == ("enable-auto-multi-buffer",)
+    assert by_tile[16, 8192].reasons[0].required_bytes == 555_555
+    # The front end refuses these: there is nothing to compile.
+    assert by_tile[2048, 4096].reasons[0].code == "numel"
+    assert len(result.unknown) == 0
+    assert result.stats["judge_calls"] == len(asked) > 0

@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 
 from ascend_autotune.analysis import rules
+from ascend_autotune.analysis.plan.packing import UNBOUNDED
 from ascend_autotune.analysis.verdict import ReasonCode
 
 
@@ -44,11 +45,14 @@ def test_only_a_lower_bound_over_the_capacity_is_an_overflow() -> None:
     assert rules.overflow("ub", (196_608, 400_000), 196_608) is None
     reason = rules.overflow("ub", (196_640, 400_000), 196_608)
     assert reason is not None
+    # What the compiler prints is the need of its placement: the upper bound, where there is one.
     assert (reason.memory, reason.required_bytes, reason.available_bytes) == (
         "ub",
-        196_640,
+        400_000,
         196_608,
     )
+    reason = rules.overflow("ub", (196_640, UNBOUNDED), 196_608)
+    assert reason is not None and reason.required_bytes == 196_640
 
 
 def test_undecided_is_what_neither_bound_settles() -> None:
@@ -56,6 +60,8 @@ def test_undecided_is_what_neither_bound_settles() -> None:
     assert rules.undecided("ub", (200_000, 300_000), 196_608) is None
     reason = rules.undecided("ub", (100, 196_640), 196_608)
     assert reason is not None and reason.code == "undecided"
+    reason = rules.undecided("ub", (100, UNBOUNDED), 196_608)
+    assert reason is not None and reason.required_bytes is None and "at least 100" in reason.text
 
 
 def test_num_warps_never_reaches_the_compiler_and_num_stages_in_some_releases() -> None:

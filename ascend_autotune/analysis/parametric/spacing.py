@@ -55,6 +55,8 @@ def blocks_of(
     module at a point, or None where the front end refuses it. `any_size`: the front end
     takes sizes that are no power of two.
     """
+    if not axes:  # only compile options are searched: there is one tile
+        return Blocks((), (0,))
     cutter = _Cutter(axes, steering, constants, trace)
     cutter.cut(tuple(_classes(values, i in steering, any_size) for i, values in enumerate(axes)))
     return Blocks(tuple(cutter.blocks), tuple(sorted(cutter.alone)))

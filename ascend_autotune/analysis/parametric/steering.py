@@ -108,8 +108,8 @@ class _Look:
     def _call(self, node: ast.Call) -> set[str]:
         """Steering inside a helper that gets a searched parameter as a constexpr."""
         name = _name(node)
-        if name in ("static_assert", "device_assert"):
-            return set()  # refuses a value, and leaves the others' program alone
+        if name == "static_assert":
+            return set().union(*(self._depends(argument) for argument in node.args))
         callee = self.scope.get(node.func.id) if isinstance(node.func, ast.Name) else None
         python = getattr(callee, "fn", None)
         if python is None or not inspect.isfunction(python):

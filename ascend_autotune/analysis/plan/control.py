@@ -101,7 +101,10 @@ def _while(low: Lowering, op: Operation) -> None:
     condition = before.ops[-1]
     for value, arg, result in zip(condition.operands[1:], after.args, op.results, strict=True):
         if value.type.is_tensor and arg in low.need:
-            low.env[arg] = low.env[result] = low.tile(value)
+            tile = low.env[arg] = low.env[result] = low.tile(value)
+            if tile.buffer in homes and result.uses:
+                # What leaves the loop is a copy: the next round may write the home anew.
+                low.env[result] = low.emit.step("copy", [tile], tile.shape, tile.dtype)
     low.block(after)
     _carry(low, number, after.ops[-1].operands, homes)
     low.emit.scope = outer

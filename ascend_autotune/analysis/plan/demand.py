@@ -81,6 +81,16 @@ def stores_box(op: Operation, mask: Value) -> bool:
     )
 
 
+def untruncated(op: Operation) -> Value:
+    """What arith.truncf reads: trunc(ext(x)) of x's own type folds to x (arith's folder)."""
+    source = op.operands[0]
+    if source.op is not None and source.op.name == "arith.extf":
+        origin = source.op.operands[0]
+        if origin.type.dtype == op.result.type.dtype:
+            return origin
+    return source
+
+
 def _roots(op: Operation, forms: Forms) -> list[Value]:
     if op.name in _STORES:
         return [op.operands[1], *_mask_and_index(op, forms)]
@@ -146,6 +156,8 @@ def _sources(value: Value, forms: Forms) -> list[Value]:
         return []
     if op.name == "arith.select" and is_box(op):
         return [op.operands[1]] if folds(op) else list(op.operands[1:])
+    if op.name == "arith.truncf":
+        return [untruncated(op)]
     if op.name == "tt.reduce" and len(op.operands) == 2 and combination(op) is not None:
         return [op.operands[0]]  # the instruction counts positions itself
     if op.name == "scf.for":

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from ascend_autotune.analysis.ir import Operation
+from ascend_autotune.analysis.plan.demand import untruncated
 from ascend_autotune.analysis.plan.maths import Maths, is_constant
 from ascend_autotune.analysis.plan.program import Operand, Scalar, Tile
 
@@ -23,6 +24,9 @@ def lower(low: Lowering, op: Operation) -> None:
     args = [low.get(v) for v in op.operands]
     if not shape:
         low.env[result] = Scalar(dtype)
+        return
+    if op.name == "arith.truncf" and untruncated(op) is not op.operands[0]:
+        low.set(result, low.get(untruncated(op)))
         return
     maths = Maths(low.emit, shape)
     rule = _RULES.get(op.name)
@@ -196,7 +200,13 @@ def _xor(m: Maths, a: Args, dtype: str, op: Operation) -> Operand:
 
 
 def _shift(name: str) -> Rule:
-    return lambda m, a, dtype, op: m.op(name, a[0], a[1], dtype)
+    def rule(m: Maths, a: Args, dtype: str, op: Operation) -> Operand:
+        if dtype == "i8":
+            wide = [m.widen(x, "i16") for x in a]
+            return m.widen(m.op(name, wide[0], wide[1], "i16"), "i8")
+        return m.op(name, a[0], a[1], dtype)
+
+    return rule
 
 
 def _bitcast(m: Maths, a: Args, dtype: str, op: Operation) -> Operand:

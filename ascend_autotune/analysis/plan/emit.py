@@ -311,12 +311,40 @@ class Emitter:
             narrow = self.cast(a.tile, dtype)
             assert isinstance(narrow, Tile)
             return Spread(narrow, a.shape, a.axes, dtype)
+        result = self._uncast(a, dtype)
+        if result is None:
+            result = self._cast(a, dtype)
+            self._cast_from[result] = a
+        return result
+
+    def _cast(self, a: Tile, dtype: str) -> Tile:
         if dtype == "i8" and a.dtype in ("i32", "i16"):
             return self._cast_byte(a)
         scratch = temporaries.cast_elements(a.dtype, dtype)
         temps = self.scratch(*scratch) if scratch else []
         reuse = Reuse.NEVER if temps else Reuse.CAST
         return self.step("vcast", [a], a.shape, dtype, reuse, temps)
+
+    def _uncast(self, a: Tile, dtype: str) -> Tile | None:
+        """A tile that the chain of casts up to `a` began with, if a cast to `dtype` ends it there.
+
+        Source: CastOpPattern of HFusion's SimplifyOps. It looks at single hardware casts, so
+        that f32 -> i32 -> i8 -> f16 -> f32 folds too. A float that was narrowed on the way
+        and widened again does not fold.
+        """
+        if _is_integer(a.dtype) != _is_integer(dtype):
+            return None
+        source: Tile | None = a
+        narrowest, later = _PRECISION.get(dtype, -1), False
+        while source is not None:
+            before = self._cast_from.get(source)
+            if before is None:
+                return None
+            rank = _PRECISION.get(before.dtype, -1)
+            if before.dtype == dtype:
+                return before
+            source = before
+        return None
 
     def _cast_byte(self, a: Tile) -> Tile:
         """Whole-number to i8: two transposes of 32 x 32 bytes (getCastSrcUnAlignSizeInfo)."""

@@ -11,7 +11,7 @@ from ascend_autotune.analysis.plan.boxes import box_of
 from ascend_autotune.analysis.plan.demand import folds, index_tiles, is_box, stores_box
 from ascend_autotune.analysis.plan.maths import Maths
 from ascend_autotune.analysis.plan.padding import row_of
-from ascend_autotune.analysis.plan.program import Scalar, Tile
+from ascend_autotune.analysis.plan.program import Scalar, Tile, width
 
 if TYPE_CHECKING:
     from ascend_autotune.analysis.plan.lower import Handler, Lowering
@@ -66,7 +66,9 @@ def _copy_in(
     emit = low.emit
     row = row_of(access, shape, box) if access is not None else None
     inner = _inner_stride(access)
-    if row != 1 or inner is None or inner == 1:
+    # RecognizeDeinterleave takes neither i64 nor three dimensions.
+    plain = row != 1 or inner is None or inner == 1
+    if plain or width(dtype) == 64 or len(shape) > 2:
         tile = emit.step("load", [], shape, dtype, row=row)
         tile.buffer.loaded = True
         return tile
