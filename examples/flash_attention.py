@@ -30,7 +30,7 @@ def attention_kernel(
     q = tl.load(
         Q + head + rm[:, None] * stride_row + rd[None, :], mask=rm[:, None] < N_CTX, other=0.0
     )
-    k_ptrs = K + head + rn[None, :] * stride_row + rd[:, None]
+    k_ptrs = K + head + rn[:, None] * stride_row + rd[None, :]
     v_ptrs = V + head + rn[:, None] * stride_row + rd[None, :]
 
     row_max = tl.full((BLOCK_M,), -float("inf"), dtype=tl.float32)
@@ -39,7 +39,7 @@ def attention_kernel(
     scale = sm_scale * 1.4426950408889634  # exp(x) = exp2(x * log2(e))
     for _ in range(0, N_CTX, BLOCK_N):
         # N_CTX is a multiple of BLOCK_N here, as in most models: no mask on the columns.
-        scores = tl.dot(q, tl.load(k_ptrs)) * scale
+        scores = tl.dot(q, tl.trans(tl.load(k_ptrs))) * scale
         new_max = tl.maximum(row_max, tl.max(scores, axis=1))
         p = tl.exp2(scores - new_max[:, None])
         decay = tl.exp2(row_max - new_max)

@@ -25,6 +25,9 @@ def attention_kernel(
 ):
     start_m = tl.program_id(0) * BLOCK_M
     head = tl.program_id(1).to(tl.int64) * stride_head
+    row_sum = tl.zeros((BLOCK_M,), dtype=tl.float32)
+    acc = tl.zeros((BLOCK_M, HEAD_DIM), dtype=tl.float32)
+    row_max = tl.full((BLOCK_M,), -float("inf"), dtype=tl.float32)
     q_block = tl.make_block_ptr(
         base=Q + head,
         shape=(N_CTX, HEAD_DIM),
@@ -59,10 +62,6 @@ def attention_kernel(
     )
     rm = start_m + tl.arange(0, BLOCK_M)
     rn = tl.arange(0, BLOCK_N)
-
-    row_max = tl.full((BLOCK_M,), -float("inf"), dtype=tl.float32)
-    row_sum = tl.zeros((BLOCK_M,), dtype=tl.float32)
-    acc = tl.zeros((BLOCK_M, HEAD_DIM), dtype=tl.float32)
     scale = sm_scale * 1.4426950408889634  # exp(x) = exp2(x * log2(e))
     q = tl.load(q_block)
     for start_n in range(0, start_m + BLOCK_M, BLOCK_N):

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from ascend_autotune.analysis import rules
@@ -29,6 +30,9 @@ _PLACE = re.compile(r"(.+?):(\d+): (.*)", re.DOTALL)
 logger = logging.getLogger("ascend_autotune")
 
 
+_REMEMBERED = 128  # programs of the process, with what is known of them
+
+
 @dataclass(frozen=True)
 class Assessment:
     """What is known of one program. `program` is equal for what compiles to the same thing."""
@@ -42,26 +46,26 @@ class Assessment:
     ttir: Ttir | None = None
 
 
-Assess = Callable[[Mapping[str, object], "CompileOptions"], Assessment]
-
-
 class Assessor:
     """Assesses the programs of one kernel; each set of constants is traced once.
 
-    `traces` counts the work done.
+    `traces` counts the programs that were asked for, those remembered from an earlier
+    assessor of the process among them.
     """
 
     def __init__(self, instance: KernelInstance) -> None:
         self.instance = instance
-        self.traces = 0
         self._traced: dict[Hashable, Ttir | Assessment] = {}
 
+    @property
+    def traces(self) -> int:
+        return len(self._traced)
+
     def __call__(self, constants: Mapping[str, object], options: CompileOptions) -> Assessment:
-        program = self.program(constants)
-        if isinstance(program, Assessment):
-            return program
-        ttir, module = program
-        return assess_module(module, ttir, self.instance.chip, options)
+        ttir = self.ttir(constants)
+        if isinstance(ttir, Assessment):
+            return ttir
+        return _assess(ttir, self.instance.chip.name, options)
 
     def program(self, constants: Mapping[str, object]) -> tuple[Ttir, Module] | Assessment:
         """The program for these constants, read anew, or the assessment of one that is none."""
@@ -85,13 +89,59 @@ class Assessor:
     def _trace(self, constants: Mapping[str, object]) -> Ttir | Assessment:
         from ascend_autotune.analysis.ttir import trace
 
-        self.traces += 1
         try:
-            return trace(self.instance.with_constants(constants))
+            instance = self.instance.with_constants(constants).complete()
+            question = _Question.of(instance)
+            return trace(instance) if question is None else _remembered(question)
         except FrontEndError as error:
             return refused_by_front_end(str(error))
         except AnalysisError as error:
             return unreadable(str(error), None)
+
+
+@dataclass(frozen=True)
+class _Question:
+    """What a trace depends on; equal ones give the same TTIR."""
+
+    key: Hashable
+    instance: KernelInstance = field(compare=False)
+
+    @classmethod
+    def of(cls, instance: KernelInstance) -> _Question | None:
+        """None where a constant cannot be compared. 1, 1.0 and True are different constants."""
+        function = instance.function
+        key = (
+            id(function),  # the instance keeps it alive
+            getattr(function, "src", None),
+            tuple(instance.signature.items()),
+            tuple((name, type(v), v) for name, v in sorted(instance.constants.items())),
+            instance.divisible,
+            instance.chip.name,
+        )
+        try:
+            hash(key)
+        except TypeError:
+            return None
+        return cls(key, instance)
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _remembered(question: _Question) -> Ttir:
+    from ascend_autotune.analysis.ttir import trace
+
+    return trace(question.instance)
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _assess(ttir: Ttir, chip_name: str, options: CompileOptions) -> Assessment:
+    from ascend_autotune.analysis.chips import chip
+    from ascend_autotune.analysis.reader import parse_module
+
+    try:
+        module = parse_module(ttir.generic)
+    except AnalysisError as error:
+        return unreadable(str(error), ttir)
+    return assess_module(module, ttir, chip(chip_name), options)
 
 
 def assess_module(module: Module, ttir: Ttir, chip: Chip, options: CompileOptions) -> Assessment:

@@ -12,7 +12,7 @@ from ascend_autotune.analysis.assumptions import other_assumptions
 from ascend_autotune.analysis.grid import Grid, all_blocks_parallel
 from ascend_autotune.analysis.neighbours import Neighbour, neighbours
 from ascend_autotune.analysis.rules import grid as grid_rule
-from ascend_autotune.analysis.verdict import SCHEMA_VERSION, Verdict, location_json
+from ascend_autotune.analysis.verdict import SCHEMA_VERSION, Verdict, bounds_json, location_json
 
 if TYPE_CHECKING:
     import networkx
@@ -210,8 +210,8 @@ class Report:
             "assumptions": [assumption.text for assumption in request.assumptions],
             "classification": self.classification and self.classification.to_json(),
             "capacity": dict(request.chip.capacity),
-            "footprint": footprint and {m: list(pair) for m, pair in footprint.bounds.items()},
-            "need": footprint and {m: list(pair) for m, pair in footprint.need.items()},
+            "footprint": footprint and bounds_json(footprint.bounds),
+            "need": footprint and bounds_json(footprint.need),
             "buffers": footprint
             and {
                 memory: [

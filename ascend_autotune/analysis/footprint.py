@@ -18,7 +18,8 @@ from ascend_autotune.analysis.options import CompileOptions
 from ascend_autotune.analysis.plan import packing
 from ascend_autotune.analysis.plan.attempts import Figures, Layout, figures_of, layouts_of
 from ascend_autotune.analysis.plan.lifetimes import Entry
-from ascend_autotune.analysis.plan.packing import UNBOUNDED, Sizes
+from ascend_autotune.analysis.plan.packing import Sizes
+from ascend_autotune.analysis.verdict import UNBOUNDED
 
 __all__ = ["UNBOUNDED", "Buffer", "Footprint", "measure"]
 

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from ascend_autotune.analysis.places import place, places
-from ascend_autotune.analysis.plan.packing import UNBOUNDED
 from ascend_autotune.analysis.text import WIDTH, bar, fit, share, table, width, wrap
+from ascend_autotune.analysis.verdict import UNBOUNDED
 from ascend_autotune.analysis.words import operation_word, source_text
 
 if TYPE_CHECKING:

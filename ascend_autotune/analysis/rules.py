@@ -11,8 +11,7 @@ import re
 from collections.abc import Hashable, Iterable, Mapping
 
 from ascend_autotune.analysis.ir import Location
-from ascend_autotune.analysis.plan.packing import UNBOUNDED
-from ascend_autotune.analysis.verdict import Reason, ReasonCode
+from ascend_autotune.analysis.verdict import UNBOUNDED, Reason, ReasonCode
 
 MAX_NUMEL = 1_048_576
 """Elements of one tensor that Triton's front end allows (facts.md §2)."""

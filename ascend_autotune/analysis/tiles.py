@@ -6,6 +6,7 @@ One number per tile is kept; an `Assessment` is made when looked at.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -14,20 +15,28 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ascend_autotune.analysis import rules
-from ascend_autotune.analysis.assessing import Assessment, Assessor, assess_footprint
-from ascend_autotune.analysis.exact import Region, Settled, settle, through
+from ascend_autotune.analysis.assessing import (
+    Assessment,
+    Assessor,
+    assess_footprint,
+    unreadable,
+)
+from ascend_autotune.analysis.exact import INFEASIBLE, UNKNOWN, Region, Settled, settle, through
 from ascend_autotune.analysis.flavour import detect
 from ascend_autotune.analysis.parametric.evaluate import Judged, evaluate
 from ascend_autotune.analysis.parametric.spacing import Block, Blocks, blocks_of, named
 from ascend_autotune.analysis.parametric.steering import steering
 from ascend_autotune.analysis.parametric.sym import Vector
 from ascend_autotune.analysis.verdict import STATUSES
+from ascend_autotune.errors import AnalysisError
 
 if TYPE_CHECKING:
     from ascend_autotune.analysis.ir import Module
     from ascend_autotune.analysis.judging import Asking
     from ascend_autotune.analysis.options import CompileOptions
     from ascend_autotune.analysis.parametric.template import Point
+
+logger = logging.getLogger("ascend_autotune")
 
 
 class TileJudge:
@@ -77,10 +86,10 @@ class TileJudge:
         same = np.arange(self.count)
         found = TileVerdicts(self, options, status, same)
         for block in self.blocks.blocks:
-            judged = evaluate(block.template, block.columns, self.assessor.instance.chip, options)
-            status[block.positions] = judged.status
+            judged = self._evaluate(block, options)
+            status[block.positions] = UNKNOWN if isinstance(judged, Assessment) else judged.status
             large = block.template.largest(block.columns) > rules.MAX_NUMEL
-            status[block.positions[large]] = STATUSES.index("infeasible")
+            status[block.positions[large]] = INFEASIBLE
             found.judged.append((block, judged))
             self._merge(block, same)
         programs: dict[Hashable, int] = {}
@@ -93,6 +102,16 @@ class TileJudge:
         if asking is not None:
             found.settle(asking)
         return found
+
+    def _evaluate(self, block: Block, options: CompileOptions) -> Judged | Assessment:
+        try:
+            return evaluate(block.template, block.columns, self.assessor.instance.chip, options)
+        except AnalysisError as error:
+            return unreadable(str(error), None)
+        except Exception as error:
+            # A fault of ours must neither end the judgement of the rest nor claim anything.
+            logger.exception("judging %d tiles failed", len(block.positions))
+            return unreadable(f"the analysis failed, {type(error).__name__}: {error}", None)
 
     def regions(self, found: TileVerdicts) -> Iterator[Region]:
         """The tiles that are one program at many sizes, each program of them once."""
@@ -135,7 +154,7 @@ class TileVerdicts:
     options: CompileOptions
     status: np.ndarray
     same: Vector
-    judged: list[tuple[Block, Judged]] = field(default_factory=list)
+    judged: list[tuple[Block, Judged | Assessment]] = field(default_factory=list)
     alone: dict[int, Assessment] = field(default_factory=dict)
     settled: Settled = field(default_factory=Settled)
 
@@ -173,9 +192,11 @@ class TileVerdicts:
                 return self._of_block(block, judged, int(place[0]))
         raise IndexError(position)
 
-    def _of_block(self, block: Block, judged: Judged, place: int) -> Assessment:
+    def _of_block(self, block: Block, judged: Judged | Assessment, place: int) -> Assessment:
         columns = [column[place : place + 1] for column in block.columns]
         reason = rules.numel(int(block.template.largest(columns)[0]))
         if reason is not None:
             return Assessment("infeasible", (reason,))
+        if isinstance(judged, Assessment):
+            return judged
         return assess_footprint(judged.footprint(place), judged.chip)

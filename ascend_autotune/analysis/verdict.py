@@ -15,6 +15,8 @@ from ascend_autotune.analysis.ir import Location
 Status = Literal["feasible", "infeasible", "unknown"]
 STATUSES: tuple[Status, ...] = ("feasible", "infeasible", "unknown")
 SCHEMA_VERSION = 1
+UNBOUNDED = 2**63 - 1
+"""An upper bound in bytes where none is known; None in JSON."""
 
 
 class ReasonCode(str, Enum):
@@ -83,9 +85,9 @@ class Verdict:
     """What would become of one candidate.
 
     `footprint` is {memory: (low, high)} in bytes, one core, as asked; empty where no
-    program could be traced. `fallback` names the compiler flags that the compiler
-    would switch off to make it fit. `same_as` is the earlier candidate that compiles
-    to the same program, or None.
+    program could be traced; a high of `UNBOUNDED` is not known. `fallback` names the
+    compiler flags that the compiler would switch off to make it fit. `same_as` is the
+    earlier candidate that compiles to the same program, or None.
     """
 
     candidate: Mapping[str, object]
@@ -100,10 +102,15 @@ class Verdict:
             "candidate": dict(self.candidate),
             "status": self.status,
             "reasons": [reason.to_json() for reason in self.reasons],
-            "footprint": {memory: list(pair) for memory, pair in self.footprint.items()},
+            "footprint": bounds_json(self.footprint),
             "fallback": list(self.fallback),
             "same_as": None if self.same_as is None else dict(self.same_as),
         }
+
+
+def bounds_json(bounds: Mapping[str, tuple[int, int]]) -> dict[str, list[int | None]]:
+    """[low, high] in bytes; the high is None where no upper bound is known."""
+    return {m: [low, high if high < UNBOUNDED else None] for m, (low, high) in bounds.items()}
 
 
 def location_json(location: Location | None) -> dict[str, object] | None:

@@ -3,8 +3,7 @@ from __future__ import annotations
 import pytest
 
 from ascend_autotune.analysis import rules
-from ascend_autotune.analysis.plan.packing import UNBOUNDED
-from ascend_autotune.analysis.verdict import ReasonCode
+from ascend_autotune.analysis.verdict import UNBOUNDED, ReasonCode
 
 
 def test_the_launch_takes_65535_blocks_and_not_one_more() -> None:

@@ -162,9 +162,7 @@ def if_at_most(a: int, limit: int, small: int, large: int) -> int:
     if run is None:
         return small if a <= limit else large
     number = int(small) if int(a) <= int(limit) else int(large)
-    values = np.where(
-        np.less_equal(_values(a), _values(limit)), _values(small), _values(large)
-    )
+    values = np.where(np.less_equal(_values(a), _values(limit)), _values(small), _values(large))
     return _make(number, values, run)
 
 

@@ -16,7 +16,7 @@ from ascend_autotune.analysis.plan import packing
 from ascend_autotune.analysis.plan.cube import DOTS, CubePlan, lower_cube, mixed_loops, plan_cube
 from ascend_autotune.analysis.plan.lifetimes import Entry, Lives
 from ascend_autotune.analysis.plan.lower import lower_vector
-from ascend_autotune.analysis.plan.packing import UNBOUNDED
+from ascend_autotune.analysis.verdict import UNBOUNDED
 
 CODE_MOTION = "enable-code-motion"
 MULTI_BUFFER = "enable-auto-multi-buffer"

@@ -18,6 +18,7 @@ SLT, SLE, SGE, EQ = 2, 3, 5, 0
 class _State:
     kind: str  # "scalar" | "range" | "mask"
     bounded: frozenset[int] = frozenset()
+    along: frozenset[int] = frozenset()  # the dimension of a range
 
 
 _SCALAR = _State("scalar")
@@ -61,7 +62,7 @@ def _constant(op: Operation, depth: int) -> _State | None:
 
 
 def _range(op: Operation, depth: int) -> _State | None:
-    return _State("range")
+    return _State("range", along=frozenset({0}))
 
 
 def _pass(op: Operation, depth: int) -> _State | None:
@@ -90,7 +91,10 @@ def _expand(op: Operation, depth: int) -> _State | None:
     axis = op.attrs.get("axis", 0)
     if state is None or not isinstance(axis, int):
         return None
-    return _State(state.kind, frozenset(d + (d >= axis) for d in state.bounded))
+    bounded, along = (
+        frozenset(d + (d >= axis) for d in dims) for dims in (state.bounded, state.along)
+    )
+    return _State(state.kind, bounded, along)
 
 
 def _add(op: Operation, depth: int) -> _State | None:
@@ -114,7 +118,9 @@ def _compare(op: Operation, depth: int) -> _State | None:
     if a is None or b is None or a.kind == "scalar" or b.kind != "scalar":
         return None
     wide = [d for d, size in enumerate(op.operands[0].type.shape) if size != 1]
-    return _State("mask", a.bounded | frozenset(wide)) if len(wide) <= 1 else None
+    if len(wide) > 1:
+        return None
+    return _State("mask", a.bounded | (frozenset(wide) or a.along))
 
 
 _RULES = {

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from ascend_autotune.analysis.ir import Operation, Value
+from ascend_autotune.analysis.ir import Block, Operation, Value
+from ascend_autotune.analysis.plan.branches import Fork, Part, incoming
 from ascend_autotune.analysis.plan.program import Buffer, Carried, Scalar, Tile
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ def _for(low: Lowering, op: Operation) -> None:
             continue
         home = _home(low, init, homes)
         homes.append(home)
+        low.emit.homes.add(home)
         tile = Tile(home, low.shape(init), init.type.dtype)
         low.env[arg] = tile
         low.env[result] = tile
@@ -93,6 +95,7 @@ def _while(low: Lowering, op: Operation) -> None:
             continue
         home = _home(low, init, homes)
         homes.append(home)
+        low.emit.homes.add(home)
         low.env[arg] = Tile(home, low.shape(init), init.type.dtype)
     _bracket(low, "loop", number)
     outer = low.emit.scope
@@ -145,6 +148,53 @@ def _if(low: Lowering, op: Operation) -> None:
         for other in options[1:]:
             if other is not None and other.buffer is not first.buffer:
                 low.program.joined.setdefault(first.buffer, []).append(other.buffer)
+
+
+def sequence(low: Lowering, parts: Sequence[Part]) -> None:
+    """The blocks of the function, what follows an early return as the arm of a branch."""
+    for part in parts:
+        if isinstance(part, Fork):
+            _fork(low, part)
+        else:
+            _arguments(low, part)
+            low.block(part)
+
+
+def _fork(low: Lowering, fork: Fork) -> None:
+    low.loops += 1
+    number = low.loops
+    low.program.branches.add(number)
+    outer = low.emit.scope
+    low.emit.op = fork.op
+    _bracket(low, "if", number)
+    for arm in fork.arms:
+        low.emit.scope = (*outer, number)
+        sequence(low, arm)
+        low.emit.op = fork.op
+        for target in fork.op.successors:
+            for arg in target.args:
+                for value in incoming(arg):
+                    if arg in low.need and isinstance(low.env.get(value), Tile):
+                        low.emit.touch(low.tile(value))
+        low.emit.next_branch()
+    low.emit.scope = outer
+    _bracket(low, "end", number)
+
+
+def _arguments(low: Lowering, block: Block) -> None:
+    """A tensor that several arms pass on is any one of theirs."""
+    if block.parent is None or block is block.parent.body():
+        return
+    for arg in block.args:
+        if arg not in low.need or not arg.type.is_tensor or arg.type.is_pointer:
+            continue
+        tiles = [low.tile(value) for value in incoming(arg)]
+        if not tiles:
+            continue
+        low.env[arg] = tiles[0]
+        for other in tiles[1:]:
+            if other.buffer is not tiles[0].buffer:
+                low.program.joined.setdefault(tiles[0].buffer, []).append(other.buffer)
 
 
 HANDLERS: dict[str, Handler] = {"scf.for": _for, "scf.while": _while, "scf.if": _if}

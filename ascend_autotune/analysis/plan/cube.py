@@ -6,12 +6,14 @@ Source: NormalizeMatmul, InlineFixpipe, InsertLoadStoreForMixCV and SplitMixKern
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from ascend_autotune.analysis.addressing import access_of
 from ascend_autotune.analysis.affine import Forms
 from ascend_autotune.analysis.ir import Block, Module, Operation, Value
 from ascend_autotune.analysis.plan.boxes import box_of
+from ascend_autotune.analysis.plan.branches import Fork, Part, parts_of
 from ascend_autotune.analysis.plan.program import Buffer, Program, Reuse, Step, ceil_to, width
 
 DOTS = frozenset({"tt.dot", "tt.dot_scaled"})
@@ -124,8 +126,11 @@ def _is_zero(value: Value) -> bool:
 
 
 def _in_l0c(value: Value) -> bool:
-    if value.op is not None:
-        return value.op.name in DOTS and len(value.uses) == 1
+    op = value.op
+    if op is not None and op.name == "scf.for":
+        return len(value.uses) == 1 and is_resident(op.body().args[value.index + 1])
+    if op is not None:
+        return op.name in DOTS and len(value.uses) == 1
     return is_resident(value)
 
 
@@ -137,7 +142,7 @@ def is_resident(arg: Value) -> bool:
         return False
     position = arg.index - 1
     init, final = parent.operands[position + 3], block.ops[-1].operands[position]
-    if not (_is_zero(init) or (init.op is None and is_resident(init))):
+    if not (_is_zero(init) or _in_l0c(init)):
         return False
     value = final
     while value is not arg:
@@ -200,7 +205,7 @@ def mixed_loops(plan: CubePlan) -> tuple[bool, bool]:
 def lower_cube(module: Module, plan: CubePlan) -> Program:
     """Buffers in L1 and L0C, with the loops around them."""
     lowering = _CubeLowering(plan)
-    lowering.block(module.kernel.body())
+    lowering.sequence(parts_of(module.kernel))
     return lowering.program
 
 
@@ -212,6 +217,24 @@ class _CubeLowering:
         self.loaded: dict[Operation, Buffer] = {}
         self.sums: dict[Value, Buffer] = {}
         self._loops = 0
+
+    def sequence(self, parts: Sequence[Part]) -> None:
+        for part in parts:
+            if isinstance(part, Fork):
+                self._fork(part)
+            else:
+                self.block(part)
+
+    def _fork(self, fork: Fork) -> None:
+        self._loops += 1
+        number, outer = self._loops, self.scope
+        self.program.branches.add(number)
+        self._mark("loop", number, fork.op)
+        self.scope = (*outer, number)
+        for arm in fork.arms:
+            self.sequence(arm)
+        self.scope = outer
+        self._mark("end", number, fork.op)
 
     def block(self, block: Block) -> None:
         for op in block.ops:

@@ -10,8 +10,10 @@ from ascend_autotune.analysis.addressing import access_of
 from ascend_autotune.analysis.affine import Forms
 from ascend_autotune.analysis.ir import Operation, Value
 from ascend_autotune.analysis.plan.boxes import box_of
+from ascend_autotune.analysis.plan.branches import incoming
 from ascend_autotune.analysis.plan.combiners import combination
 from ascend_autotune.analysis.plan.cube import DOTS, CubePlan, keeps_sum
+from ascend_autotune.analysis.plan.scattered import is_scattered, read_by_element
 
 _STORES = frozenset({"tt.store", "tt.descriptor_store", "tt.experimental_descriptor_store"})
 
@@ -93,8 +95,12 @@ def untruncated(op: Operation) -> Value:
 
 def _roots(op: Operation, forms: Forms) -> list[Value]:
     if op.name in _STORES:
+        if is_scattered(op, forms):
+            return read_by_element(*op.operands)
         return [op.operands[1], *_mask_and_index(op, forms)]
     if op.name.startswith("tt.atomic"):
+        if is_scattered(op, forms):
+            return [*op.results, *read_by_element(*op.operands)]
         values = op.operands[1:] if op.name == "tt.atomic_cas" else op.operands[1:2]
         return [*values, *op.results, *_mask_and_index(op, forms)]
     if op.name in ("tt.reduce", "tt.histogram") and not op.results[0].type.is_tensor:
@@ -115,28 +121,10 @@ def _mask_and_index(op: Operation, forms: Forms) -> list[Value]:
     return found
 
 
-def index_tiles(pointer: Value) -> list[Value]:
-    """The loaded tensors that an unstructured address is made of."""
-    found: list[Value] = []
-    stack, seen = [pointer], set()
-    while stack:
-        value = stack.pop()
-        if value in seen or not value.type.is_tensor:
-            continue
-        seen.add(value)
-        op = value.op
-        if op is None:
-            continue
-        if op.name in ("tt.load", "tt.reduce", "tt.scan", "scf.for", "scf.if", "scf.while"):
-            found.append(value)
-        else:
-            stack.extend(op.operands)
-    return found
-
-
 def _index(op: Operation, forms: Forms) -> list[Value]:
     access = access_of(op, forms)
-    return index_tiles(op.operands[0]) if access is not None and access.kind != "affine" else []
+    scattered = access is not None and access.kind != "affine"
+    return read_by_element(op.operands[0]) if scattered else []
 
 
 def _sources(value: Value, forms: Forms) -> list[Value]:
@@ -190,4 +178,6 @@ def _argument_sources(value: Value) -> list[Value]:
         if block is parent.body(0):
             return [parent.operands[value.index], parent.body(1).ops[-1].operands[value.index]]
         return [parent.body(0).ops[-1].operands[value.index + 1], parent.results[value.index]]
+    if parent.name == "tt.func":
+        return incoming(value)
     return []

@@ -175,7 +175,7 @@ def _extreme_int(name: str) -> Rule:
     def rule(m: Maths, a: Args, dtype: str, op: Operation) -> Operand:
         if dtype == "i8":
             half = [m.widen(x, "f16") for x in a]
-            return m.emit.cast(m.op(name, half[0], half[1], "f16"), "i8")
+            return m.wrapped_byte(m.op(name, half[0], half[1], "f16"))
         return m.op(name, a[0], a[1], dtype)
 
     return rule

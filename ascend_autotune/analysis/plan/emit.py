@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from ascend_autotune.analysis.ir import Operation, Value
 from ascend_autotune.analysis.plan import temporaries
@@ -28,7 +29,40 @@ ISA = frozenset({"vadd", "vsub", "vmul", "vmax", "vmin", "vor", "vand"})
 # InlineOTFBroadcast: the instructions that read a last-axis broadcast on the fly, and
 # the binary ones that read a broadcast of any other axis.
 SPREAD_LAST = ISA | {"vdiv", "vabs", "vln", "vrelu", "vexp", "vrsqrt", "vsqrt", "vnot"}
+# What an expansion is made of beside these: LICM may take a part of it out of a loop.
+_PARTS = {"vcmp", "vnot", "vsel", "vcast", "vbrc"}
 SPREAD_OUTER = ISA | {"vdiv", "vshl", "vshr"}
+
+_MOVED = SPREAD_LAST | SPREAD_OUTER | _PARTS
+
+# What a cast between floats may lose (hasPrecisionDownUpPattern).
+_PRECISION = {"bf16": 0, "f16": 1, "f32": 2}
+
+
+def _is_integer(dtype: str) -> bool:
+    return dtype.startswith("i")
+
+
+def _narrows_then_widens(types: Sequence[str]) -> bool:
+    narrowed = False
+    for before, after in pairwise(types):
+        if before in _PRECISION and after in _PRECISION:
+            if narrowed and _PRECISION[after] > _PRECISION[before]:
+                return True
+            narrowed = narrowed or _PRECISION[after] < _PRECISION[before]
+    return False
+
+
+def _neutral(name: str, a: Operand, b: Operand) -> Operand | None:
+    """x + 0, x - 0, x * 1 and x / 1 are x (ElemBinaryPattern of HFusion's SimplifyOps)."""
+    number = {"vadd": 0, "vsub": 0, "vmul": 1, "vdiv": 1}.get(name)
+    if number is None:
+        return None
+    if isinstance(b, Scalar) and b.value is not None and b.value == number:
+        return a
+    if name in ("vadd", "vmul") and isinstance(a, Scalar) and a.value is not None:
+        return b if a.value == number else None
+    return None
 
 
 @dataclass(slots=True)
@@ -50,12 +84,15 @@ class Emitter:
         self.wanted: set[Value] = set()
         self._full: dict[Value, Tile] = {}
         self._wide: dict[tuple[int, str], Operand] = {}
+        self._cast_from: dict[Tile, Tile] = {}
+        self._byte_casts: set[Buffer] = set()
         self._alive: list[object] = []  # keeps memo keys (ids) from being recycled
         # 1 / x values that only multiplications read: id of the mark -> x.
         self.reciprocals: dict[int, Operand] = {}
         # The loops and branches around: kind, place of the bracket, fills known before it.
         self._around: list[_Frame] = []
         self._fills: dict[object, Tile] = {}
+        self.homes: set[Buffer] = set()  # buffers that some loop carries
 
     # -- buffers -------------------------------------------------------------------
 
@@ -90,10 +127,46 @@ class Emitter:
         row: int | None = None,
         spreads_rows: bool = True,
     ) -> Tile:
-        """One instruction with a new output of `shape`."""
+        """One instruction with a new output of `shape`, before the loops it does not depend on.
+
+        Source: LoopInvariantCodeMotion. What TTIR could move is moved already; this is for the
+        parts of an expansion, say a test of a constant for NaN.
+        """
+        depth = self._invariant_from(name, inputs)
+        inside, self.scope = self.scope, self.scope[:depth]
         output = self.buffer(shape, dtype)
         self.write(name, inputs, output, reuse, temporary, row=row, spreads_rows=spreads_rows)
+        self.scope = inside
+        self._move_before(depth)
         return Tile(output, shape, dtype)
+
+    def _invariant_from(self, name: str, inputs: Sequence[Operand]) -> int:
+        """How many of the loops and branches around an instruction must keep it."""
+        here = len(self.scope)
+        buffers = [
+            x.tile.buffer if isinstance(x, Spread) else x.buffer
+            for x in inputs
+            if not isinstance(x, Scalar)
+        ]
+        if not buffers or name not in _MOVED or any(b in self.homes for b in buffers):
+            return here
+        depth = here
+        while depth and self._around[depth - 1].name == "loop":
+            if any(len(buffer.scope) >= depth for buffer in buffers):
+                break
+            depth -= 1
+        if depth < here:
+            self.program.moved = True
+        return depth if self.code_motion else here
+
+    def _move_before(self, depth: int) -> None:
+        """Take the last instruction out of the loops beyond `depth`."""
+        if depth == len(self._around):
+            return
+        steps = self.program.steps
+        steps.insert(self._around[depth].start, steps.pop())
+        for frame in self._around[depth:]:
+            frame.start += 1
 
     def write(
         self,
@@ -138,6 +211,34 @@ class Emitter:
             self._around.append(_Frame(name, len(self.program.steps), dict(self._fills)))
         elif name == "end":
             self._fills = self._around.pop().fills
+
+    def drop_dead(self) -> None:
+        """Casts and fills that nothing reads are erased (an unused chain of casts that folded)."""
+        program = self.program
+        kept: set[Buffer] = set()
+        for carried in program.carried:
+            kept.update((carried.home, carried.yielded))
+        for first, others in program.joined.items():
+            kept.update((first, *others))
+        while True:
+            read = {buffer for step in program.steps for buffer in step.inputs} | kept
+            alive = [
+                step
+                for step in program.steps
+                if step.name not in ("vcast", "vbrc") or step.output is None or step.output in read
+            ]
+            if len(alive) == len(program.steps):
+                break
+            program.steps = alive
+        casts = {
+            buffer
+            for step in program.steps
+            if step.name == "vcast" and step.output is not None and step.output.dtype == "i8"
+            for buffer in (*step.inputs, step.output)
+        }
+        for buffer in program.buffers:
+            if buffer in self._byte_casts and buffer not in casts:
+                buffer.units = None
 
     def next_branch(self) -> None:
         """The other branch of an scf.if begins: it knows nothing of the first one's fills."""
@@ -238,17 +339,12 @@ class Emitter:
             self._fills[key] = tile
         return tile
 
-    def _fill_before(
-        self, depth: int, value: Scalar, shape: tuple[int, ...], dtype: str
-    ) -> Tile:
+    def _fill_before(self, depth: int, value: Scalar, shape: tuple[int, ...], dtype: str) -> Tile:
         """A fill before the loop at `depth`, and so outside of it and of all inside it."""
         inside, self.scope = self.scope, self.scope[:depth]
         tile = self.fill(value, shape, dtype)
         self.scope = inside
-        steps = self.program.steps
-        steps.insert(self._around[depth].start, steps.pop())
-        for frame in self._around[depth:]:
-            frame.start += 1
+        self._move_before(depth)
         return tile
 
     def as_tile(self, operand: Operand, shape: tuple[int, ...], dtype: str) -> Tile:
@@ -263,6 +359,9 @@ class Emitter:
         """`a op b`; a scalar stands on the right, as the hardware wants it."""
         if isinstance(a, Scalar) and isinstance(b, Scalar):
             return Scalar(dtype)
+        same = _neutral(name, a, b)
+        if same is not None:
+            return same
         if isinstance(a, Scalar) and name in ISA and name != "vsub":
             a, b = b, a
         a, b = self.readable(name, a, shape), self.readable(name, b, shape)
@@ -334,21 +433,18 @@ class Emitter:
         """
         if _is_integer(a.dtype) != _is_integer(dtype):
             return None
-        source: Tile | None = a
-        narrowest, later = _PRECISION.get(dtype, -1), False
+        types, source = [dtype, a.dtype], self._cast_from.get(a)
         while source is not None:
-            before = self._cast_from.get(source)
-            if before is None:
-                return None
-            rank = _PRECISION.get(before.dtype, -1)
-            if before.dtype == dtype:
-                return before
-            source = before
+            types.append(source.dtype)
+            if source.dtype == dtype:
+                return None if _narrows_then_widens(types[::-1]) else source
+            source = self._cast_from.get(source)
         return None
 
     def _cast_byte(self, a: Tile) -> Tile:
         """Whole-number to i8: two transposes of 32 x 32 bytes (getCastSrcUnAlignSizeInfo)."""
         source = a.buffer
+        self._byte_casts.add(source)
         source.shape = a.shape
         source.units = temporaries.byte_cast_units(a.shape, source.bits)
         temps = self.scratch_later(lambda: 2 * source.numel, source.bits)

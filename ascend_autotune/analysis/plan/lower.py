@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from ascend_autotune.analysis.affine import Forms
 from ascend_autotune.analysis.ir import Block, Module, Operation, Value
 from ascend_autotune.analysis.plan import control, elementwise, memory, reductions, shapes
+from ascend_autotune.analysis.plan.branches import parts_of
 from ascend_autotune.analysis.plan.cube import CubePlan, keeps_sum
 from ascend_autotune.analysis.plan.demand import demanded
 from ascend_autotune.analysis.plan.emit import Emitter
@@ -43,11 +44,12 @@ def lower_vector(
     wanted: set[Value] = set()
     for _ in range(3):
         lowering = Lowering(module, forms, need, wanted, code_motion, cube, shapes)
-        lowering.block(module.kernel.body())
+        control.sequence(lowering, parts_of(module.kernel))
         found = lowering.emit.wanted
         if found <= wanted:
             break
         wanted = wanted | found
+    lowering.emit.drop_dead()
     return lowering.program
 
 
@@ -149,6 +151,8 @@ _HANDLERS: dict[str, Handler] = {
     "tt.dot_scaled": _dot,
     "scf.yield": _ignore,
     "scf.condition": _ignore,
+    "cf.br": _ignore,
+    "cf.cond_br": _ignore,
     "tt.return": _ignore,
     **memory.HANDLERS,
     **control.HANDLERS,

@@ -215,8 +215,20 @@ class Maths:
         quotient = self.round(self.div(x, y, "f32"))
         return self.widen(self.sub(x, self.op("vmul", y, quotient, "f32"), "f32"), dtype)
 
+    def wrapped_byte(self, a: Operand) -> Operand:
+        """f16 to i8 as integers overflow (handleTruncOverFlowMode): a remainder by 256."""
+        shifted = self.adds(a, "f16")
+        quotient = self.op("vdiv", self.emit.cast(shifted, "f32"), self.const("f32", 2.5), "f32")
+        whole = self.emit.cast(self.round(quotient), "f16")
+        rest = self.op("vsub", shifted, self.muls(whole, "f16"), "f16")
+        return self.emit.cast(self.adds(rest, "f16"), "i8")
+
     def absolute(self, a: Operand, dtype: str) -> Operand:
-        """Integer abs: max(x, not x + 1)."""
+        """Integer abs: max(x, not x + 1); i64 has an instruction, i8 goes by f16."""
+        if dtype == "i64":
+            return self.one("vabs", a, dtype)
+        if dtype == "i8":
+            return self.wrapped_byte(self.one("vabs", self.widen(a, "f16"), "f16"))
         return self.op("vmax", a, self.adds(self.one("vnot", a, dtype), dtype), dtype)
 
     def xor(self, a: Operand, b: Operand, dtype: str) -> Operand:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ascend_autotune.analysis.addressing import Access, access_of
 from ascend_autotune.analysis.ir import Operation, Value
-from ascend_autotune.analysis.plan import elementwise
+from ascend_autotune.analysis.plan import elementwise, temporaries
 from ascend_autotune.analysis.plan.boxes import box_of
-from ascend_autotune.analysis.plan.demand import folds, index_tiles, is_box, stores_box
+from ascend_autotune.analysis.plan.demand import folds, is_box, stores_box
 from ascend_autotune.analysis.plan.maths import Maths
 from ascend_autotune.analysis.plan.padding import row_of
 from ascend_autotune.analysis.plan.program import Scalar, Tile, width
+from ascend_autotune.analysis.plan.scattered import is_scattered, read_by_element
 
 if TYPE_CHECKING:
     from ascend_autotune.analysis.plan.lower import Handler, Lowering
@@ -24,13 +26,13 @@ def _load(low: Lowering, op: Operation) -> None:
         return
     if result not in low.need:
         return
-    if low.cube is not None and op in low.cube.turned:
+    access = access_of(op, low.forms)
+    if low.cube is not None and _turns(access):
         low.env[result] = low.emit.step("load", [], low.shape(result), result.type.dtype)
         return
-    access = access_of(op, low.forms)
     dtype = "i8" if result.type.dtype == "i1" else result.type.dtype
     emit = low.emit
-    uses = [low.get(v) for v in index_tiles(op.operands[0]) if v in low.need]
+    uses = [low.get(v) for v in read_by_element(op.operands[0]) if v in low.need]
     if access is None or access.kind == "affine":
         tile = _copy_in(low, access, _bounded(op, 1, access), low.shape(result), dtype)
     else:
@@ -53,6 +55,18 @@ def _load(low: Lowering, op: Operation) -> None:
         # A bool is a byte in memory and a bit in registers.
         maths = Maths(emit, low.shape(result))
         low.env[result] = maths.widen(low.env[result], "i1")
+
+
+def _turns(access: Access | None) -> bool:
+    """MayImplicitTransposeWithLastAxis (LoadConverter, in kernels with dots): a load whose
+    inner stride only the launch knows arrives dense."""
+    return (
+        access is not None
+        and access.kind == "affine"
+        and not access.block
+        and len(access.shape) > 1
+        and _inner_stride(access) is None
+    )
 
 
 def _copy_in(
@@ -99,6 +113,13 @@ def _store(low: Lowering, op: Operation) -> None:
         one = emit.step("scalar", [], (1,), value.type.dtype)
         emit.touch(one)
         return
+    if is_scattered(op, low.forms):
+        uses = [low.get(v) for v in read_by_element(*op.operands) if v in low.need]
+        emit.write("scatter_loop", uses, None)
+        one = emit.step("scalar", uses, (1,), value.type.dtype)
+        one.buffer.slot = True
+        emit.touch(one)
+        return
     access = access_of(op, low.forms)
     tile = low.tile(value)
     if value.type.dtype == "i1":
@@ -110,16 +131,44 @@ def _store(low: Lowering, op: Operation) -> None:
         old.buffer.loaded = True
         mask = low.get(op.operands[2])
         tile = emit.select(mask, tile, old, low.shape(value), tile.dtype)
-    if access is not None and access.kind != "affine":
-        uses = [low.get(v) for v in index_tiles(op.operands[0]) if v in low.need]
-        low.emit.write("scatter_loop", [tile, *uses], None)
-        one = emit.step("scalar", [tile, *uses], (1,), value.type.dtype)
-        one.buffer.slot = True
-        emit.touch(one)
-        return
+    box, shape = _bounded(op, 2, access), low.shape(value)
+    pair = _interleaved(low, op, access)
+    if access is not None and pair:
+        if op is pair[0]:
+            return  # written together with the second one
+        tiles = [low.tile(pair[0].operands[1]), tile]
+        shape = (*shape[:-1], 2 * shape[-1])
+        access = replace(access, shape=shape, strides=(*access.strides[:-1], 1))
+        row = row_of(access, shape, box)
+        length = tile.buffer.numel if row is None else low.shape(value)[-1]
+        scratch = temporaries.interleave_elements(length, width(tile.dtype))
+        tile = emit.step(
+            "vinterleave", tiles, shape, tile.dtype,
+            temporary=emit.scratch(scratch, width(tile.dtype)), spreads_rows=False,
+        )  # fmt: skip
     tile.buffer.stored = True
-    box = _bounded(op, 2, access)
-    emit.touch(tile, row_of(access, low.shape(value), box) if access is not None else None)
+    emit.touch(tile, row_of(access, shape, box) if access is not None else None)
+
+
+def _interleaved(
+    low: Lowering, op: Operation, access: Access | None
+) -> tuple[Operation, Operation] | None:
+    """The only two stores of stride 2 to one argument, which become one of stride 1.
+
+    Source: InterleaveStatusOptimization of triton-to-linalg.
+    """
+    if access is None or access.base is None or access.strides[-1] != 2:
+        return None
+    found = []
+    for other in low.module.kernel.walk():
+        if other.name == "tt.store" and len(other.operands) == len(op.operands):
+            its = access_of(other, low.forms)
+            if its is not None and its.base == access.base and its.strides[-1:] == (2,):
+                found.append((other, its))
+    if len(found) != 2 or found[0][0].block is not found[1][0].block:
+        return None
+    (first, a), (second, b) = found
+    return (first, second) if a.shape == b.shape and a.strides == b.strides else None
 
 
 def _bounded(op: Operation, position: int, access: Access | None) -> frozenset[int]:
@@ -139,12 +188,25 @@ def _atomic(low: Lowering, op: Operation) -> None:
         one = emit.step("scalar", [], (1,), value.type.dtype)
         emit.touch(one)
         return
-    tile = low.tile(value)
+    if is_scattered(op, low.forms):
+        uses = [low.get(v) for v in read_by_element(*op.operands) if v in low.need]
+        emit.write("atomic", uses, None)
+    else:
+        tile = low.tile(value)
+        if _adds_masked(op):
+            # DiscreteMaskAtomicAddConversion: what the mask excludes adds nothing.
+            mask = low.get(op.operands[2])
+            zero = Scalar(tile.dtype, 0)
+            tile = emit.select(mask, tile, zero, low.shape(value), tile.dtype)
+        emit.touch(tile)
     if used:
-        old = emit.step("load", [], low.shape(value), value.type.dtype)
-        low.env[op.result] = old
-    uses = [low.get(v) for v in index_tiles(op.operands[0]) if v in low.need]
-    emit.write("atomic", [tile, *uses], None)
+        low.env[op.result] = emit.step("load", [], low.shape(value), value.type.dtype)
+
+
+def _adds_masked(op: Operation) -> bool:
+    """An atomic addition under a mask that is no box."""
+    adds = op.attrs.get("atomic_rmw_op") in (4, 5)
+    return adds and len(op.operands) > 2 and box_of(op.operands[2]) is None
 
 
 def _select(low: Lowering, op: Operation) -> None:

@@ -17,9 +17,6 @@ import numpy as np
 from ascend_autotune.analysis.parametric.sym import Vector, vector
 from ascend_autotune.analysis.plan.lifetimes import Entry
 
-UNBOUNDED = 2**63 - 1
-"""An upper bound in bytes where none is known."""
-
 
 class Sizes:
     """The bytes of entries for `count` candidates, or for the `chosen` ones of them.

@@ -20,7 +20,8 @@ def row_of(access: Access, shape: tuple[int, ...], bounded: frozenset[int]) -> i
 
     1 where the innermost stride is not known to be one: every element gets a block.
     """
-    dims = [d for d, size in enumerate(shape) if size != 1]
+    # A bounded dimension of one element may turn out empty, so it does not collapse.
+    dims = [d for d, size in enumerate(shape) if size != 1 or d in bounded]
     if not dims:
         return None
     if access.strides[dims[-1]] != 1:

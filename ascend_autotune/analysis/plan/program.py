@@ -63,7 +63,7 @@ class Buffer:
         if self.units is not None:
             shape = tuple(ceil_to(n, unit) for n, unit in zip(shape, self.units, strict=True))
         count = math.prod(shape)
-        if self.row is None:
+        if self.row is None or self.units is not None:  # whole blocks already
             return count
         return count // self.row * ceil_to(self.row, max(1, 256 // self.bits))
 

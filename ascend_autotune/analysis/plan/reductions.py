@@ -53,7 +53,8 @@ def _plain(low: Lowering, op: Operation, kind: str, axis: int) -> None:
     if (kind == "sum" and dtype == "f16") or dtype == "bf16":
         source = emit.widened(source, "f32")
     elif dtype == "i8" or dtype == "i1":
-        source = Maths(emit, low.shape(op.operands[0])).widen(source, "f16")
+        wide = "f32" if dtype == "i8" and kind in ("sum", "prod") else "f16"
+        source = Maths(emit, low.shape(op.operands[0])).widen(source, wide)
     assert isinstance(source, Tile)
     reduced = _instruction(low, kind, source, axis)
     _deliver(low, op, 0, Maths(emit, _outer(source.shape, axis)).widen(reduced, dtype))
@@ -109,7 +110,7 @@ def _arg(low: Lowering, op: Operation, kind: str, axis: int) -> None:
         assert isinstance(wide, Tile)
         source = wide
     shape = source.shape
-    if axis != len(shape) - 1 and len(shape) == 2:
+    if axis != len(shape) - 1 and len(shape) == 2 and _turns(shape, source.dtype):
         shape = (shape[1], shape[0])
         source = emit.step("vtranspose", [source], shape, source.dtype, spreads_rows=False)
         axis = 1
@@ -130,6 +131,16 @@ def _arg(low: Lowering, op: Operation, kind: str, axis: int) -> None:
         _deliver(low, op, 1, best)
     if op.results[0] in low.need and op.results[0].uses:
         _deliver(low, op, 0, extreme)
+
+
+def _turns(shape: tuple[int, ...], dtype: str) -> bool:
+    """isSizeCompatibleForTransposeForReduceOp: floats in whole blocks are turned first."""
+    rows, columns = shape
+    if dtype[0] == "i":
+        return False
+    if dtype == "f32":
+        return bool(rows % 8 == 0 and columns % 8 == 0 and (rows % 16 == 0 or columns % 16 == 0))
+    return bool(rows % 16 == 0 and columns % 16 == 0)
 
 
 def _indexed(

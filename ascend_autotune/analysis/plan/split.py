@@ -12,6 +12,7 @@ from ascend_autotune.analysis.addressing import access_of
 from ascend_autotune.analysis.affine import Forms
 from ascend_autotune.analysis.ir import Module, Operation, Value
 from ascend_autotune.analysis.plan.cube import DOTS, CubePlan
+from ascend_autotune.analysis.plan.scattered import is_scattered
 
 Key = tuple[Value, int]
 _STORES = frozenset({"tt.store", "tt.descriptor_store", "tt.atomic_rmw"})
@@ -25,10 +26,12 @@ def halved(
         return None
     leaving: list[Value] = list(cube.computed)
     for op in module.kernel.walk():
-        if op.name in _STORES and op not in cube.drained and op.operands[1] in need:
-            if not _splits(op, forms):
+        if op.name in _STORES and op not in cube.drained:
+            stored = op.operands[1] in need
+            if (stored or is_scattered(op, forms)) and not _splits(op, forms):
                 return None
-            leaving.append(op.operands[1])
+            if stored:
+                leaving.append(op.operands[1])
         if op.name == "tt.reduce" and op.results[0] in need and not op.results[0].type.shape:
             return None
     # A vector loaded once and spread along rows and along columns is kept whole, and

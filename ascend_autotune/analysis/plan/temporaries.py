@@ -62,6 +62,8 @@ def reduce_elements(
 ) -> int | None:
     """A reduction of `shape` along `axis`; `allocated` is the source's size in elements."""
     block, repeat = per_block(bits), per_repeat(bits)
+    if bits == 64:
+        return None  # element by element, on the scalar unit
     if kind in ("argmax", "argmin"):
         if axis == len(shape) - 1:
             return block
