@@ -1,6 +1,6 @@
 """How often `prune` is right: its verdicts against the labels of the real compiler.
 
-    python -m benchmarks.prune_accuracy [--set flaggems] [--exact] [--flaggems FOLDER]
+    python -m benchmarks.prune_accuracy [--set flaggems] [--exact] [--family] [--flaggems FOLDER]
 
 Prints one JSON object per kernel and one per set. `ok_infeasible` counts the worst fault, a
 config that compiles and was called infeasible. Shares and errors are None where there is
@@ -10,6 +10,8 @@ caught            overflow rows called infeasible, over all of them; `mean_caugh
 required_error    |required_bytes - the row's first figure| / that figure, median and 95th
                   percentile, of the overflow rows called infeasible
 fallback          ok rows whose compile fell back (or did not) as `Verdict.fallback` says
+family            rows (--family) whose family is the compiler's own mode: `aiv` is vector, `aic` and
+                  `mix` are mixcv
 asked             programs that the compiler was asked about (--exact), over the rows
 """
 
@@ -51,6 +53,21 @@ class Tally:
             said = [r.required_bytes or 0 for r in verdict.reasons if r.memory == memory]
             self.errors.append(abs((said[0] if said else 0) - figure) / figure)
 
+    def add_family(self, label: Label) -> None:
+        mode = label.row.get("mode")
+        if not mode:
+            return
+        function = label.function()
+        report = ascend_autotune.explain(
+            function,
+            signature=label.signature(function),
+            constants={name: constexpr(value) for name, value in label.constants.items()},
+            target=TARGET,
+        )
+        found = report.classification.family if report.classification else None
+        right = found == ("vector" if mode == "aiv" else "mixcv")
+        self.rows[f"family_{'right' if right else 'wrong'}"] += 1
+
     def merge(self, other: Tally) -> None:
         self.rows.update(other.rows)
         self.errors += other.errors
@@ -80,7 +97,9 @@ def _quantile(ordered: Sequence[float], share: float) -> float | None:
     return round(ordered[min(len(ordered) - 1, int(share * len(ordered)))], 4)
 
 
-def measure(name: str, *, exact: bool, flaggems: Path | None) -> Iterator[tuple[str, Tally]]:
+def measure(
+    name: str, *, exact: bool, family: bool, flaggems: Path | None
+) -> Iterator[tuple[str, Tally]]:
     """(kernel, tally) over the ok and overflow rows of one set."""
     cases: dict[tuple[int, str], list[Label]] = defaultdict(list)
     for label in labels(name, flaggems):
@@ -93,6 +112,8 @@ def measure(name: str, *, exact: bool, flaggems: Path | None) -> Iterator[tuple[
         tally = found.setdefault(rows[0].case.name, Tally())
         for label, verdict in _judged(rows, tally, exact=exact):
             tally.add(label, verdict)
+            if family:
+                tally.add_family(label)
     yield from found.items()
 
 
@@ -140,10 +161,16 @@ def main() -> None:
     parser.add_argument("--set", choices=SETS, action="append")
     parser.add_argument("--flaggems", type=Path, help="folder that holds flag_gems/")
     parser.add_argument("--exact", action="store_true", help="with the compiler as judge")
+    parser.add_argument("--family", action="store_true", help="check the family of every row too")
     arguments = parser.parse_args()
     for name in arguments.set or SETS:
         total, shares = Tally(), []
-        for kernel, tally in measure(name, exact=arguments.exact, flaggems=arguments.flaggems):
+        for kernel, tally in measure(
+            name,
+            exact=arguments.exact,
+            family=arguments.family,
+            flaggems=arguments.flaggems,
+        ):
             print(json.dumps({"set": name, "kernel": kernel, **tally.to_json()}), flush=True)
             total.merge(tally)
             if tally.caught is not None:

@@ -144,6 +144,12 @@ def _assess(ttir: Ttir, chip_name: str, options: CompileOptions) -> Assessment:
     return assess_module(module, ttir, chip(chip_name), options)
 
 
+def forget() -> None:
+    """Drop the programs that the process remembers."""
+    _remembered.cache_clear()
+    _assess.cache_clear()
+
+
 def assess_module(module: Module, ttir: Ttir, chip: Chip, options: CompileOptions) -> Assessment:
     """Measure a program and hold its need against the chip's memories."""
     from ascend_autotune.analysis.footprint import measure
