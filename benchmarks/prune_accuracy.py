@@ -10,8 +10,8 @@ caught            overflow rows called infeasible, over all of them; `mean_caugh
 required_error    |required_bytes - the row's first figure| / that figure, median and 95th
                   percentile, of the overflow rows called infeasible
 fallback          ok rows whose compile fell back (or did not) as `Verdict.fallback` says
-family            rows (--family) whose family is the compiler's own mode: `aiv` is vector, `aic` and
-                  `mix` are mixcv
+family            rows (--family) whose family is the compiler's own mode: `aiv` is vector,
+                  `aic` and `mix` are mixcv
 asked             programs that the compiler was asked about (--exact), over the rows
 """
 
