@@ -149,6 +149,19 @@ def _grouped_matmul(view: View) -> list[int]:
     return []
 
 
+def _wrapped_matmul(view: View) -> list[int]:
+    """Rows or columns taken modulo a bound: no rectangle, so the vector core reads it."""
+    if not _matmul(view):
+        return []
+    for dot in view.features.dots:
+        for operand in (0, 1):
+            for read in view.loads_behind(dot.node, operand):
+                access = view.access(read)
+                if access is not None and access.modulo:
+                    return [dot.node, read]
+    return []
+
+
 def _batched_matmul(view: View) -> list[int]:
     """A batch dimension in the tile, or one that all matrices share in the grid."""
     batched = [dot.node for dot in view.features.dots if dot.batched]
@@ -332,6 +345,9 @@ KINDS: tuple[Kind, ...] = (
         "grouped_matmul", MIXCV, "loaded numbers choose the matrices of a tl.dot", _grouped_matmul
     ),
     Kind("batched_matmul", MIXCV, "a tl.dot of one matrix out of a batch", _batched_matmul),
+    Kind(
+        "wrapped_matmul", MIXCV, "a factor of a tl.dot is read at wrapped offsets", _wrapped_matmul
+    ),
     Kind("matmul", MIXCV, "a tl.dot of tiles from memory, written back", _matmul),
     Kind("dot", MIXCV, "a tl.dot among other work", _dot),
     Kind("sort", VECTOR, "elements are sorted", _sort),

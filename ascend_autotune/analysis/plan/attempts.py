@@ -14,6 +14,7 @@ from ascend_autotune.analysis.options import CompileOptions
 from ascend_autotune.analysis.parametric.sym import Mask, Vector
 from ascend_autotune.analysis.plan import packing
 from ascend_autotune.analysis.plan.cube import DOTS, CubePlan, lower_cube, mixed_loops, plan_cube
+from ascend_autotune.analysis.plan.demand import is_box
 from ascend_autotune.analysis.plan.lifetimes import Entry, Lives
 from ascend_autotune.analysis.plan.lower import lower_vector
 from ascend_autotune.analysis.verdict import UNBOUNDED
@@ -167,7 +168,16 @@ class _Programs:
             notes.append("enable_ubuf_saving changes the scratch of reductions")
         if self.cube is not None and self.options.flag("enable_hivm_auto_cv_balance"):
             notes.append("enable_hivm_auto_cv_balance changes how vector work is shared")
+        if self._selects_apart:
+            notes.append("without enable_select_analysis a select on a rectangle is laid out anew")
         return tuple(dict.fromkeys(notes))
+
+    @property
+    def _selects_apart(self) -> bool:
+        """Are selects on rectangles, which the model takes for copies of a box, real ones?"""
+        if self.options.flag("enable_select_analysis", True):
+            return False
+        return any(op.name == "arith.select" and is_box(op) for op in self.module.kernel.walk())
 
     def _certainty(self, doubled: bool, noted: bool) -> tuple[dict[str, int], frozenset[str]]:
         """What is certain of each memory: less where stages may be tiled, or not modelled."""
@@ -175,7 +185,7 @@ class _Programs:
             return dict.fromkeys(PLANNED, 0), frozenset(PLANNED)
         divisors = dict.fromkeys(PLANNED, 1)
         loose = set(PLANNED) if noted else set()
-        if noted and self.cube is not None:
+        if (noted and self.cube is not None) or self._selects_apart:
             divisors["ub"] = 2
         if doubled and self.options.pipelines:
             # CVPipelining and TileCubeVectorLoop: a stage's tiles may be a part of ours, and

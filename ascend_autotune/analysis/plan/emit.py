@@ -323,28 +323,33 @@ class Emitter:
         if known is not None:
             return known
         key: object = value.origin if value.value is None else (value.value, dtype)
-        tile = self._fills.get(key) if key is not None else None
-        if tile is not None and tile.shape == shape:
-            return tile
+        if key is None:
+            return self._fill_early(value, shape, dtype)
+        tile = self.shared(key, shape, lambda: self._fill_early(value, shape, dtype))
+        assert isinstance(tile, Tile)
+        return tile
+
+    def shared(self, key: object, shape: tuple[int, ...], make: Callable[[], Operand]) -> Operand:
+        """What is made of constants alone, made once in a block and all blocks inside (CSE)."""
+        tile = self._fills.get(key)
+        if tile is None or tile.shape != shape:
+            made = make()
+            assert isinstance(made, Tile)
+            tile = self._fills[key] = made
+        return tile
+
+    def _fill_early(self, value: Scalar, shape: tuple[int, ...], dtype: str) -> Tile:
+        """A fill before all the loops directly around it, where code motion is on."""
         depth = len(self._around)
         while depth and self._around[depth - 1].name == "loop":
             depth -= 1
         if depth < len(self._around):
             self.program.moved = True
-        if depth == len(self._around) or not self.code_motion:
-            tile = self.fill(value, shape, dtype)
-        else:
-            tile = self._fill_before(depth, value, shape, dtype)
-        if key is not None:
-            self._fills[key] = tile
-        return tile
-
-    def _fill_before(self, depth: int, value: Scalar, shape: tuple[int, ...], dtype: str) -> Tile:
-        """A fill before the loop at `depth`, and so outside of it and of all inside it."""
-        inside, self.scope = self.scope, self.scope[:depth]
+        inside = self.scope
+        if self.code_motion:
+            self.scope = inside[:depth]
         tile = self.fill(value, shape, dtype)
         self.scope = inside
-        self._move_before(depth)
         return tile
 
     def as_tile(self, operand: Operand, shape: tuple[int, ...], dtype: str) -> Tile:
@@ -368,7 +373,11 @@ class Emitter:
         elements = self._binary_scratch(name, a, b, shape, width(dtype))
         spread = isinstance(a, Spread) or isinstance(b, Spread)
         reuse = Reuse.ISA if name in ISA and not spread else Reuse.ELEMENTWISE
-        return self.step(name, [a, b], shape, dtype, reuse, self.scratch(elements, width(dtype)))
+        bits = width(dtype)
+        # i64 goes element by element: no instruction that asks for rows in whole blocks.
+        return self.step(
+            name, [a, b], shape, dtype, reuse, self.scratch(elements, bits), spreads_rows=bits != 64
+        )
 
     @staticmethod
     def _binary_scratch(

@@ -69,7 +69,7 @@ class Maths:
         """vrec in f32 is one filled with ones and a division."""
         if isinstance(a, Scalar):
             return a
-        ones = self.emit.fill_here(Scalar("f32", 1.0), self.shape, "f32")
+        ones = self.emit.fill(Scalar("f32", 1.0), self.shape, "f32")
         return self.op("vdiv", ones, a, "f32")
 
     def clip(self, a: Operand) -> Operand:
@@ -91,11 +91,18 @@ class Maths:
         first = self.emit.select(nan_a, b, best, self.shape, dtype)
         return self.emit.select(nan_b, a, first, self.shape, dtype)
 
-    def log_base(self, a: Operand) -> Operand:
+    def log_base(self, a: Operand, base: float) -> Operand:
         """NormalizeLogLikeOp: ln x / ln base, the base filled into a tile."""
         top = self.one("vln", a, "f32")
-        base = self.emit.fill_here(Scalar("f32"), self.shape, "f32")
-        return self.op("vdiv", top, self.one("vln", base, "f32"), "f32")
+        bottom = self.emit.shared(
+            ("ln", base),
+            self.shape,
+            lambda: self.one("vln", self._base(base), "f32"),
+        )
+        return self.op("vdiv", top, bottom, "f32")
+
+    def _base(self, base: float) -> Operand:
+        return self.emit.fill_here(Scalar("f32", f"base {base}"), self.shape, "f32")
 
     def rsqrt(self, a: Operand) -> Operand:
         return self.reciprocal(self.one("vsqrt", a, "f32"))

@@ -86,11 +86,13 @@ def _copy_in(
         tile = emit.step("load", [], shape, dtype, row=row)
         tile.buffer.loaded = True
         return tile
-    if inner == 2:
+    # With a runtime extent along the row, the adapter leaves the stride to the copy.
+    if inner == 2 and (len(shape) == 1 or len(shape) - 1 not in box):
         wide = emit.step("load", [], (*shape[:-1], 2 * shape[-1]), dtype)
     else:
         wide = emit.step("load", [], shape, dtype, row=1, spreads_rows=False)
     wide.buffer.loaded = True
+    wide.buffer.sure = inner != 2 or not box or len(shape) == 1  # a mask and stride 2: likely
     return emit.step("vdeinterleave", [wide], shape, dtype, spreads_rows=False)
 
 
@@ -234,10 +236,12 @@ def _insert(low: Lowering, op: Operation, a: Value, b: Value) -> None:
 
 
 def _over(low: Lowering, op: Operation, box: Tile, base_value: Value) -> Tile:
-    """The box copied over the base, in place where nothing else reads the base."""
+    """The box copied over the base, in place where nothing reads the base afterwards."""
     emit, shape = low.emit, low.shape(op.result)
     base = low.tile(base_value)
-    if len(base_value.uses) > 1 or base.buffer.scope != emit.scope:
+    between = emit.scope[len(base.buffer.scope) :]
+    repeated = any(scope not in low.program.branches for scope in between)
+    if repeated or any(user.order > op.order for user, _ in base_value.uses):
         base = emit.step("copy", [base], shape, base.dtype)
     emit.write("insert", [box], base.buffer)
     return Tile(base.buffer, shape, base.dtype)

@@ -42,6 +42,8 @@ def pad_rows(program: Program) -> None:
     A buffer whose rows are whole blocks anyway stays dense, and passes nothing on.
     """
     near: dict[Buffer, list[Buffer]] = {}
+    # A branch yields dense tiles, whatever they are made from.
+    settled = {*program.joined, *(b for others in program.joined.values() for b in others)}
     queue: list[tuple[Buffer, int]] = []
     for step in program.steps:
         if step.spreads_rows and step.output is not None:
@@ -60,7 +62,8 @@ def pad_rows(program: Program) -> None:
             continue
         if buffer.row is None or row < buffer.row:
             buffer.row = row
-            queue.extend((other, row) for other in near.get(buffer, ()))
+            if buffer not in settled:
+                queue.extend((o, row) for o in near.get(buffer, ()) if o not in settled)
 
 
 def _like(output: Buffer, inputs: Sequence[Buffer]) -> list[Buffer]:

@@ -48,8 +48,12 @@ def _custom(low: Lowering, op: Operation, why: str) -> None:
 
 def _plain(low: Lowering, op: Operation, kind: str, axis: int) -> None:
     emit = low.emit
-    source: Operand = low.tile(op.operands[0])
-    dtype = source.dtype
+    tile = low.tile(op.operands[0])
+    dtype = tile.dtype
+    if tile.shape[axis] == 1:  # one element is its own sum: LinalgFoldUnitExtentDims
+        _deliver(low, op, 0, Tile(tile.buffer, _outer(tile.shape, axis), dtype))
+        return
+    source: Operand = tile
     if (kind == "sum" and dtype == "f16") or dtype == "bf16":
         source = emit.widened(source, "f32")
     elif dtype == "i8" or dtype == "i1":

@@ -71,7 +71,7 @@ def reduce_elements(
         index = ceil_to(others * 4, repeat) // max(1, bits // 8)
         return index + ceil_to(others, 8 * block) // 8 + block
     if axis != len(shape) - 1:
-        return _reduce_outer(kind, shape, bits, allocated)
+        return _reduce_outer(kind, shape, axis, bits, allocated)
     length = shape[axis]
     before = shape[axis - 1] if axis else 1
     rows = shape[-3] * shape[-2] if len(shape) >= 3 else before
@@ -79,7 +79,7 @@ def reduce_elements(
         parts, whole = (2, 3) if kind == "xor" else (1, 2)
         return if_at_most(length, repeat, whole * allocated, rows * (repeat * parts + block))
     if dtype in ("f32", "f16"):
-        if kind in ("max", "min") and len(shape) == 1:
+        if kind in ("max", "min") and rows == 1:
             return if_at_most(length, repeat, 0, repeat)
         if length < block:
             return allocated // 2 if length % 2 == 0 else None
@@ -88,10 +88,10 @@ def reduce_elements(
     return allocated
 
 
-def _reduce_outer(kind: str, shape: tuple[int, ...], bits: int, allocated: int) -> int:
+def _reduce_outer(kind: str, shape: tuple[int, ...], axis: int, bits: int, allocated: int) -> int:
     """Not the last axis: computeARAExtraBufferSize."""
     base = allocated + (per_block(bits) if kind == "xor" else 0)
-    if len(shape) != 3:
+    if len(shape) != 3 or axis == 0:  # what lies behind the first axis is one dimension
         return base
     outer, length, inner = shape
     half = 1
