@@ -153,6 +153,10 @@ def prepare(flavour: str) -> Path:
                 "mend the network or the package index, then run this again"
             )
         ready.write_text("")
+        for other in ENVIRONMENTS.glob(f"{environment.name.rpartition('-')[0]}-????????????"):
+            if other != environment:  # what pyproject.toml asked for before: 1 GB each
+                shutil.rmtree(other, ignore_errors=True)
+                other.with_name(f"{other.name}.lock").unlink(missing_ok=True)
         say(f"made in {time.monotonic() - start:.0f} s")
     return environment
 

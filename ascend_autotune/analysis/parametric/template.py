@@ -69,7 +69,9 @@ def _exponent(before: int, after: int, start: int, end: int) -> int | None:
     if start == end or after / before <= 0:
         return None
     exponent = math.log(after / before) / math.log(end / start)
-    return round(exponent) if abs(exponent - round(exponent)) < 1e-9 else None
+    whole = round(exponent)
+    # A tile has a parameter in two dimensions at most; a higher power is a coincidence.
+    return whole if abs(whole) <= 2 and abs(exponent - whole) < 1e-9 else None
 
 
 @dataclass(frozen=True)

@@ -185,7 +185,8 @@ class _Programs:
             return dict.fromkeys(PLANNED, 0), frozenset(PLANNED)
         divisors = dict.fromkeys(PLANNED, 1)
         loose = set(PLANNED) if noted else set()
-        if (noted and self.cube is not None) or self._selects_apart:
+        uneven = noted or self.vector(True).program.perhaps_halved
+        if (uneven and self.cube is not None) or self._selects_apart:
             divisors["ub"] = 2
         if doubled and self.options.pipelines:
             # CVPipelining and TileCubeVectorLoop: a stage's tiles may be a part of ours, and

@@ -37,13 +37,14 @@ def _parse(value: Value, depth: int) -> _State | None:
         return _SCALAR if value.type.dtype[0] == "i" else None
     op = value.op
     if op is None:
-        init = _loop_init(value)
+        init = loop_init(value)
         return _parse(init, depth + 1) if init is not None else None
     rule = _RULES.get(op.name)
     return rule(op, depth + 1) if rule is not None else None
 
 
-def _loop_init(value: Value) -> Value | None:
+def loop_init(value: Value) -> Value | None:
+    """What a loop's carried value starts as, for one of its block arguments."""
     block = value.block
     parent = block.parent if block is not None else None
     if parent is None:

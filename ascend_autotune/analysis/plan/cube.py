@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from ascend_autotune.analysis.addressing import access_of
 from ascend_autotune.analysis.affine import Forms
 from ascend_autotune.analysis.ir import Block, Module, Operation, Value
+from ascend_autotune.analysis.plan.blockpointers import memory_order
 from ascend_autotune.analysis.plan.boxes import box_of
 from ascend_autotune.analysis.plan.branches import Fork, Part, parts_of
 from ascend_autotune.analysis.plan.program import Buffer, Program, Reuse, Step, ceil_to, width
@@ -79,8 +80,12 @@ def plan_cube(module: Module, forms: Forms) -> CubePlan:
 
 def untransposed(value: Value) -> Value:
     """The operand before tl.trans, which the copy into L1 does on the way."""
-    while value.op is not None and value.op.name in ("tt.trans",):
-        value = value.op.operands[0]
+    while value.op is not None:
+        op = value.op
+        if op.name == "tt.trans" or (op.name == "arith.addf" and _is_zero(op.operands[1])):
+            value = op.operands[0]  # x + 0 is x (SimplifyOps)
+        else:
+            break
     return value
 
 
@@ -175,6 +180,8 @@ def _resident(dots: tuple[Operation, ...]) -> set[Value]:
 def _drains(op: Operation) -> bool:
     """A store that fixpipe does by itself: a dot's result, narrowed at most, in a box."""
     if op.name != "tt.store" or drained_root(op.operands[1]) is None:
+        return False
+    if op.operands[0].type.is_block_pointer and memory_order(op.operands[0]) is not None:
         return False
     return len(op.operands) < 3 or box_of(op.operands[2]) is not None
 

@@ -17,7 +17,7 @@ from ascend_autotune.analysis.plan.cube import CubePlan, keeps_sum
 from ascend_autotune.analysis.plan.demand import demanded
 from ascend_autotune.analysis.plan.emit import Emitter
 from ascend_autotune.analysis.plan.program import Operand, Program, Scalar, Tile
-from ascend_autotune.analysis.plan.split import halved
+from ascend_autotune.analysis.plan.split import halved, leaving_tiles
 
 Handler = Callable[["Lowering", Operation], None]
 
@@ -38,9 +38,10 @@ def lower_vector(
     second lays each of them out where the TTIR defines it.
     """
     need = demanded(module.kernel, forms, cube)
-    shapes = None
+    shapes, unclear = None, False
     if cube is not None and split:
         shapes = halved(module, need, cube, forms)
+        unclear = shapes is None and leaving_tiles(module, need, cube, forms) is not None
     wanted: set[Value] = set()
     for _ in range(3):
         lowering = Lowering(module, forms, need, wanted, code_motion, cube, shapes)
@@ -50,6 +51,7 @@ def lower_vector(
             break
         wanted = wanted | found
     lowering.emit.drop_dead()
+    lowering.program.perhaps_halved = unclear
     return lowering.program
 
 

@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING
 from ascend_autotune.analysis.addressing import Access, access_of
 from ascend_autotune.analysis.ir import Operation, Value
 from ascend_autotune.analysis.plan import elementwise, temporaries
+from ascend_autotune.analysis.plan.blockpointers import as_memory_has_it, memory_order
 from ascend_autotune.analysis.plan.boxes import box_of
 from ascend_autotune.analysis.plan.demand import folds, is_box, stores_box
 from ascend_autotune.analysis.plan.maths import Maths
 from ascend_autotune.analysis.plan.padding import row_of
 from ascend_autotune.analysis.plan.program import Scalar, Tile, width
 from ascend_autotune.analysis.plan.scattered import is_scattered, read_by_element
+from ascend_autotune.analysis.plan.shapes import transposed
 
 if TYPE_CHECKING:
     from ascend_autotune.analysis.plan.lower import Handler, Lowering
@@ -33,7 +35,13 @@ def _load(low: Lowering, op: Operation) -> None:
     dtype = "i8" if result.type.dtype == "i1" else result.type.dtype
     emit = low.emit
     uses = [low.get(v) for v in read_by_element(op.operands[0]) if v in low.need]
-    if access is None or access.kind == "affine":
+    order = memory_order(op.operands[0]) if access is not None and access.block else None
+    if access is not None and order is not None:
+        held = as_memory_has_it(access, order)
+        shape = tuple(low.shape(result)[d] for d in order)
+        tile = _copy_in(low, held, _bounded(op, 1, held), shape, dtype)
+        tile = transposed(low, tile, low.shape(result))
+    elif access is None or access.kind == "affine":
         tile = _copy_in(low, access, _bounded(op, 1, access), low.shape(result), dtype)
     else:
         # An unstructured load runs as a scalar loop over the index tile.
@@ -133,7 +141,13 @@ def _store(low: Lowering, op: Operation) -> None:
         old.buffer.loaded = True
         mask = low.get(op.operands[2])
         tile = emit.select(mask, tile, old, low.shape(value), tile.dtype)
-    box, shape = _bounded(op, 2, access), low.shape(value)
+    shape = low.shape(value)
+    order = memory_order(op.operands[0]) if access is not None and access.block else None
+    if access is not None and order is not None:
+        access = as_memory_has_it(access, order)
+        shape = tuple(shape[d] for d in order)
+        tile = transposed(low, tile, shape)
+    box = _bounded(op, 2, access)
     pair = _interleaved(low, op, access)
     if access is not None and pair:
         if op is pair[0]:

@@ -154,6 +154,7 @@ class Program:
     joined: dict[Buffer, list[Buffer]] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)  # constructs the model does not know
     moved: bool = False  # code motion changes this program
+    perhaps_halved: bool = False  # two vector cores may share what is laid out whole
 
 
 def ceil_to(value: int, unit: int) -> int:

@@ -83,7 +83,12 @@ def _scratch(low: Lowering, kind: str, source: Tile, axis: int) -> list[Buffer]:
 
     if elements() is None:
         return []
-    return low.emit.scratch_later(lambda: elements() or 0, bits)
+
+    def size() -> int:
+        found = elements()
+        return 0 if found is None else found  # `or` would ask every candidate whether it is 0
+
+    return low.emit.scratch_later(size, bits)
 
 
 def _row(shape: tuple[int, ...], axis: int) -> int | None:

@@ -75,23 +75,26 @@ def _transpose(low: Lowering, op: Operation) -> None:
         low.set(result, Scalar(operand.dtype, operand.value, result))
         return
     source = low.emit.full(operand, low.shape(op.operands[0]))
-    shape = low.shape(result)
     order = op.attrs.get("order")
-    rank = len(shape)
-    moves_last = not isinstance(order, tuple) or order[-1] != rank - 1
-    units = sum(size != 1 for size in shape)
-    if units <= 1:  # a vector turned: a view
-        low.env[result] = Tile(source.buffer, shape, source.dtype)
-        return
+    moves_last = not isinstance(order, tuple) or order[-1] != len(order) - 1
+    low.env[result] = transposed(low, source, low.shape(result), moves_last)
+
+
+def transposed(
+    low: Lowering, source: Tile, shape: tuple[int, ...], moves_last: bool = True
+) -> Tile:
+    """The tile with its dimensions in another order; a vector that is turned is a view."""
+    if sum(size != 1 for size in shape) <= 1:
+        return Tile(source.buffer, shape, source.dtype)
     bits = width(source.dtype)
     scratch = low.emit.scratch(512, 64) if bits == 64 and moves_last else []
     turned = low.emit.step(
         "vtranspose", [source], shape, source.dtype, temporary=scratch, spreads_rows=False
     )
-    if rank == 2:
+    if len(shape) == 2:
         source.buffer.shape = source.shape
         source.buffer.units, turned.buffer.units = temporaries.transpose_units(source.shape, bits)
-    low.env[result] = turned
+    return turned
 
 
 def _join(low: Lowering, op: Operation) -> None:

@@ -11,7 +11,9 @@ from collections.abc import Sequence
 from ascend_autotune.analysis.addressing import access_of
 from ascend_autotune.analysis.affine import Forms
 from ascend_autotune.analysis.ir import Module, Operation, Value
+from ascend_autotune.analysis.plan.boxes import box_of
 from ascend_autotune.analysis.plan.cube import DOTS, CubePlan
+from ascend_autotune.analysis.plan.demand import folds, is_box
 from ascend_autotune.analysis.plan.scattered import is_scattered
 
 Key = tuple[Value, int]
@@ -22,18 +24,11 @@ def halved(
     module: Module, need: set[Value], cube: CubePlan, forms: Forms
 ) -> dict[Value, tuple[int, ...]] | None:
     """The shapes on one core, for the values that are split; None where nothing is."""
-    if cube.turned or cube.scattered or any(len(dot.result.type.shape) > 2 for dot in cube.dots):
+    leaving = leaving_tiles(module, need, cube, forms)
+    if leaving is None:
         return None
-    leaving: list[Value] = list(cube.computed)
-    for op in module.kernel.walk():
-        if op.name in _STORES and op not in cube.drained:
-            stored = op.operands[1] in need
-            if (stored or is_scattered(op, forms)) and not _splits(op, forms):
-                return None
-            if stored:
-                leaving.append(op.operands[1])
-        if op.name == "tt.reduce" and op.results[0] in need and not op.results[0].type.shape:
-            return None
+    if any(op.name == "arith.select" and op.result in need and cuts(op) for op in module.walk()):
+        return None
     # A vector loaded once and spread along rows and along columns is kept whole, and
     # each use takes its slice; only then are the rows a loop of their own.
     for whole_vectors in (False, True):
@@ -47,6 +42,30 @@ def halved(
                 _cut_pliable(op, shapes, dims)
             return shapes
     return None
+
+
+def leaving_tiles(
+    module: Module, need: set[Value], cube: CubePlan, forms: Forms
+) -> list[Value] | None:
+    """What leaves the vector core; None where something certainly keeps the work whole."""
+    if cube.turned or cube.scattered or any(len(dot.result.type.shape) > 2 for dot in cube.dots):
+        return None
+    leaving: list[Value] = list(cube.computed)
+    for op in module.kernel.walk():
+        if op.name in _STORES and op not in cube.drained:
+            stored = op.operands[1] in need
+            if (stored or is_scattered(op, forms)) and not _splits(op, forms):
+                return None
+            if stored:
+                leaving.append(op.operands[1])
+        if op.name == "tt.reduce" and op.results[0] in need and not op.results[0].type.shape:
+            return None
+    return leaving
+
+
+def cuts(select: Operation) -> bool:
+    """A select on a box whose bounds only the launch knows: a slice of changing size."""
+    return is_box(select) and not folds(select) and bool(box_of(select.operands[0]))
 
 
 def _cut_class(

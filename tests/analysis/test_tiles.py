@@ -1,0 +1,59 @@
+"""A space judged from a few traces is judged as each of its tiles alone."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("triton")
+
+import ascend_autotune
+
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
+SPACES = {
+    "flash_attention": {"BLOCK_M": [16, 64, 128, 512], "BLOCK_N": [16, 64, 128, 1024]},
+    "matmul": {"BLOCK_M": [16, 64, 256], "BLOCK_N": [32, 128, 512], "BLOCK_K": [16, 64, 256]},
+    "layer_norm": {"BLOCK_ROWS": [1, 8, 16, 64], "BLOCK_COLS": [16, 128, 512, 1024, 4096]},
+}
+
+
+def load(name: str) -> Any:
+    spec = importlib.util.spec_from_file_location(name, EXAMPLES / f"{name}.py")
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.parametrize("name", SPACES)
+def test_the_whole_space_says_what_each_tile_says(name: str) -> None:
+    module = load(name)
+    given: dict[str, Any] = {
+        "signature": module.SIGNATURE,
+        "constants": {k: v for k, v in module.CONSTANTS.items() if k not in SPACES[name]},
+        "target": "Ascend910B3",
+    }
+    result = ascend_autotune.prune(module.KERNEL, SPACES[name], **given)
+    assert int(str(result.stats["ttir_traces"])) < len(result.verdicts)
+    for verdict in result.verdicts:
+        one = {parameter: [value] for parameter, value in verdict.candidate.items()}
+        (alone,) = ascend_autotune.prune(module.KERNEL, one, **given).verdicts
+        assert alone.status == verdict.status, verdict.candidate
+        if verdict.reasons and verdict.reasons[0].code == "numel":
+            continue  # alone, the front end says so itself
+        assert alone.footprint == verdict.footprint, verdict.candidate
+        assert (alone.fallback, alone.reasons) == (verdict.fallback, verdict.reasons)
+
+
+def test_a_parameter_that_changes_nothing_merges_its_tiles() -> None:
+    module = load("vector_add")
+    result = ascend_autotune.prune(
+        module.KERNEL,
+        {"BLOCK_SIZE": [256, 1024, 4096, 16384], "num_warps": [4, 8]},
+        signature=module.SIGNATURE,
+        target="Ascend910B3",
+    )
+    assert result.stats["merged"] == 4
