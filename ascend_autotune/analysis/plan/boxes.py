@@ -30,6 +30,26 @@ def box_of(mask: Value) -> frozenset[int] | None:
     return state.bounded if state is not None and state.kind == "mask" else None
 
 
+def spans_last(mask: Value) -> bool:
+    """Does the box certainly leave the last dimension whole?"""
+    op = mask.op
+    if op is None or not mask.type.shape or mask.type.shape[-1] == 1:
+        return bool(mask.type.shape) and mask.type.shape[-1] == 1
+    if op.name == "arith.andi":
+        return all(spans_last(v) for v in op.operands)
+    if op.name in ("tt.broadcast", "tt.expand_dims"):
+        inner = op.operands[0]
+        return inner.type.shape[-1:] == (1,) or op.attrs.get("axis") == 1 or spans_last(inner)
+    if op.name == "arith.cmpi" and op.attrs.get("predicate") == SLT:
+        index, bound = op.operands
+        while index.op is not None and index.op.name in ("tt.expand_dims", "arith.extsi"):
+            index = index.op.operands[0]
+        limit = bound.op.attrs.get("value") if bound.op is not None else None
+        counts = index.op is not None and index.op.name == "tt.make_range"
+        return counts and isinstance(limit, int) and limit >= mask.type.shape[-1]
+    return False
+
+
 def _parse(value: Value, depth: int) -> _State | None:
     if depth > 200:
         return None

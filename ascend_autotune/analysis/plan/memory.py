@@ -9,12 +9,16 @@ from ascend_autotune.analysis.addressing import Access, access_of
 from ascend_autotune.analysis.ir import Operation, Value
 from ascend_autotune.analysis.plan import elementwise, temporaries
 from ascend_autotune.analysis.plan.blockpointers import as_memory_has_it, memory_order
-from ascend_autotune.analysis.plan.boxes import box_of
+from ascend_autotune.analysis.plan.boxes import box_of, spans_last
 from ascend_autotune.analysis.plan.demand import folds, is_box, stores_box
 from ascend_autotune.analysis.plan.maths import Maths
 from ascend_autotune.analysis.plan.padding import row_of
 from ascend_autotune.analysis.plan.program import Scalar, Tile, width
-from ascend_autotune.analysis.plan.scattered import is_scattered, read_by_element
+from ascend_autotune.analysis.plan.scattered import (
+    is_scattered,
+    read_by_element,
+    rows_are_strided,
+)
 from ascend_autotune.analysis.plan.shapes import transposed
 
 if TYPE_CHECKING:
@@ -45,7 +49,8 @@ def _load(low: Lowering, op: Operation) -> None:
         tile = _copy_in(low, access, _bounded(op, 1, access), low.shape(result), dtype)
     else:
         # An unstructured load runs as a scalar loop over the index tile.
-        tile = emit.step("gather_loop", uses, low.shape(result), dtype)
+        row = 1 if low.cube is None and rows_are_strided(access, width(dtype)) else None
+        tile = emit.step("gather_loop", uses, low.shape(result), dtype, row=row)
         uses = []
     for operand in uses:
         emit.touch(operand)
@@ -174,6 +179,8 @@ def _interleaved(
     Source: InterleaveStatusOptimization of triton-to-linalg.
     """
     if access is None or access.base is None or access.strides[-1] != 2:
+        return None
+    if len(op.operands) > 2 and not spans_last(op.operands[2]):
         return None
     found = []
     for other in low.module.kernel.walk():

@@ -42,6 +42,7 @@ def pad_rows(program: Program) -> None:
     A buffer whose rows are whole blocks anyway stays dense, and passes nothing on.
     """
     near: dict[Buffer, list[Buffer]] = {}
+    over: dict[Buffer, list[Buffer]] = {}
     # A branch yields dense tiles, whatever they are made from.
     settled = {*program.joined, *(b for others in program.joined.values() for b in others)}
     queue: list[tuple[Buffer, int]] = []
@@ -50,6 +51,9 @@ def pad_rows(program: Program) -> None:
             for buffer in _like(step.output, step.inputs):
                 near.setdefault(buffer, []).append(step.output)
                 near.setdefault(step.output, []).append(buffer)
+            for buffer in _broadcast_rows(step.output, step.inputs):
+                over.setdefault(buffer, []).append(step.output)
+                over.setdefault(step.output, []).append(buffer)
         if step.row is not None:
             outputs = [step.output] if step.output is not None else []
             queue.extend((buffer, step.row) for buffer in (*step.inputs, *outputs))
@@ -63,10 +67,23 @@ def pad_rows(program: Program) -> None:
         if buffer.row is None or row < buffer.row:
             buffer.row = row
             if buffer not in settled:
-                queue.extend((o, row) for o in near.get(buffer, ()) if o not in settled)
+                joined = (*near.get(buffer, ()), *(over.get(buffer, ()) if row == 1 else ()))
+                queue.extend((other, row) for other in joined if other not in settled)
 
 
 def _like(output: Buffer, inputs: Sequence[Buffer]) -> list[Buffer]:
     """The inputs that have the output's elements, one for one."""
     size = math.prod(output.shape)
     return [buffer for buffer in inputs if math.prod(buffer.shape) == size]
+
+
+def _broadcast_rows(output: Buffer, inputs: Sequence[Buffer]) -> list[Buffer]:
+    """The inputs that are read over and over along outer dimensions: elements that lie apart
+    in one lie apart in the other."""
+    return [
+        buffer
+        for buffer in inputs
+        if math.prod(buffer.shape) != math.prod(output.shape)
+        and len(buffer.shape) == len(output.shape)
+        and buffer.shape[-1] == output.shape[-1]
+    ]

@@ -60,8 +60,31 @@ def _plain(low: Lowering, op: Operation, kind: str, axis: int) -> None:
         wide = "f32" if dtype == "i8" and kind in ("sum", "prod") else "f16"
         source = Maths(emit, low.shape(op.operands[0])).widen(source, wide)
     assert isinstance(source, Tile)
+    flattened = _flattened(low, op)
+    if flattened is not None:
+        source = _rows_first(low, kind, source, flattened)
     reduced = _instruction(low, kind, source, axis)
     _deliver(low, op, 0, Maths(emit, _outer(source.shape, axis)).widen(reduced, dtype))
+
+
+def _flattened(low: Lowering, op: Operation) -> tuple[int, ...] | None:
+    """The matrix that is reduced as a whole: the reshape to one dimension folds away."""
+    view = op.operands[0].op
+    if op.results[0].type.is_tensor or view is None or view.name != "tt.reshape":
+        return None
+    shape = low.shape(view.operands[0])
+    return shape if len(shape) == 2 and all(size != 1 for size in shape) else None
+
+
+def _rows_first(low: Lowering, kind: str, source: Tile, shape: tuple[int, ...]) -> Tile:
+    """HFusion's decomposition of a reduction of several axes: the outer one first, into a
+    tile as large as its source."""
+    matrix = Tile(source.buffer, shape, source.dtype)
+    partial = low.emit.step(
+        "vreduce", [matrix], shape, source.dtype,
+        temporary=_scratch(low, kind, matrix, 0), spreads_rows=False,
+    )  # fmt: skip
+    return Tile(partial.buffer, shape[1:], source.dtype)
 
 
 def _instruction(low: Lowering, kind: str, source: Tile, axis: int) -> Tile:

@@ -7,7 +7,7 @@ moves the extraction up, so that the arithmetic before it is done on scalars.
 
 from __future__ import annotations
 
-from ascend_autotune.analysis.addressing import access_of
+from ascend_autotune.analysis.addressing import Access, access_of
 from ascend_autotune.analysis.affine import Forms
 from ascend_autotune.analysis.ir import Operation, Value
 
@@ -45,3 +45,20 @@ def read_by_element(*values: Value) -> list[Value]:
         elif not value.type.is_pointer:
             found.append(value)
     return found
+
+
+def rows_are_strided(access: Access, bits: int) -> bool:
+    """Does the loop copy whole rows whose elements lie apart in global memory?
+
+    Rows that are no whole blocks of 32 bytes are taken element by element.
+    """
+    row, strided = 1, False
+    for size, straight, stride in zip(
+        reversed(access.shape), reversed(access.straight), reversed(access.strides), strict=True
+    ):
+        if not straight:
+            break
+        if row == 1 and size != 1:
+            strided = stride != 1
+        row = row * size
+    return strided and row * bits % 256 == 0

@@ -86,6 +86,8 @@ def transposed(
     """The tile with its dimensions in another order; a vector that is turned is a view."""
     if sum(size != 1 for size in shape) <= 1:
         return Tile(source.buffer, shape, source.dtype)
+    if len(shape) > 2 and shape[-1] == 1 and low.emit.op is not None:
+        low.unknown(low.emit.op, "a transpose to single columns")
     bits = width(source.dtype)
     scratch = low.emit.scratch(512, 64) if bits == 64 and moves_last else []
     turned = low.emit.step(
