@@ -88,17 +88,15 @@ def _mulf(m: Maths, a: Args, dtype: str, op: Operation) -> Operand:
 
 
 def _divf(m: Maths, a: Args, dtype: str, op: Operation) -> Operand:
-    if (
-        is_constant(a[0], 1.0)
-        and not isinstance(a[1], Scalar)
-        and op.result.uses
-        and all(user.name == "arith.mulf" for user, _ in op.result.uses)
-    ):
-        mark = Scalar(dtype)
-        m.emit.reciprocals[id(mark)] = a[1]
-        m.emit.keep(mark)
-        return mark
-    return m.div(a[0], a[1], dtype)
+    if not is_constant(a[0], 1.0) or isinstance(a[1], Scalar):
+        return m.div(a[0], a[1], dtype)
+    only_factors = all(user.name == "arith.mulf" for user, _ in op.result.uses)
+    only_factors = only_factors and bool(op.result.uses)
+    # Multiplications read the divisor anew; only other readers need the quotient.
+    quotient = Scalar(dtype) if only_factors else m.div(a[0], a[1], dtype)
+    m.emit.reciprocals[id(quotient)] = a[1]
+    m.emit.keep(quotient)
+    return quotient
 
 
 def _negf(m: Maths, a: Args, dtype: str, op: Operation) -> Operand:

@@ -100,6 +100,9 @@ def _scratch(low: Lowering, kind: str, source: Tile, axis: int) -> list[Buffer]:
     bits, buffer = width(source.dtype), source.buffer
 
     def elements() -> int | None:
+        counts = kind in ("argmax", "argmin")
+        if not counts and buffer.row is not None and buffer.row == 1:
+            return buffer.numel  # elements apart: as for an axis that is not the last
         return temporaries.reduce_elements(
             kind, source.shape, axis, source.dtype, bits, buffer.numel
         )
@@ -219,6 +222,9 @@ def _scan(low: Lowering, op: Operation) -> None:
     elif dtype in ("i8", "i1"):
         source = Maths(emit, low.shape(op.result)).widen(source, "f16")
     scanned = emit.step("vcum", [source], low.shape(op.result), source.dtype, spreads_rows=False)
+    if emit.scope and emit.homes and len(low.shape(op.result)) > 1:
+        # Seen to give every element a block of its own; which pass decides it is not known yet.
+        low.unknown(op, "a running total in a loop that carries a tile")
     if kind in ("max", "min"):
         low.unknown(op, "a running extreme")
         scanned.buffer.sure = False

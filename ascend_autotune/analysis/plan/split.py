@@ -63,6 +63,14 @@ def leaving_tiles(
     return leaving
 
 
+def share_a_dimension(module: Module, need: set[Value], leaving: list[Value]) -> bool:
+    """Could some dimension be common to all that leaves, indices and constants included?"""
+    dims = _Dimensions(False, slices=False)
+    for op in module.kernel.walk():
+        dims.relate(op, need)
+    return _common(leaving, dims) is not None
+
+
 def cuts(select: Operation) -> bool:
     """A select on a box whose bounds only the launch knows: a slice of changing size."""
     return is_box(select) and not folds(select) and bool(box_of(select.operands[0]))
@@ -127,8 +135,9 @@ def _splits(op: Operation, forms: Forms) -> bool:
 class _Dimensions:
     """Union-find over dimensions of values: which of them are one loop."""
 
-    def __init__(self, whole_vectors: bool) -> None:
+    def __init__(self, whole_vectors: bool, *, slices: bool = True) -> None:
         self.whole_vectors = whole_vectors
+        self.slices = slices  # readers of constants and indices take slices of their own
         self._parent: dict[Key, Key] = {}
         self._pliable: dict[Value, bool] = {}
 
@@ -146,6 +155,8 @@ class _Dimensions:
 
     def pliable(self, value: Value) -> bool:
         """Made of constants and indices alone: each reader gets a slice of its own."""
+        if not self.slices:
+            return False
         known = self._pliable.get(value)
         if known is None:
             op = value.op
