@@ -99,6 +99,16 @@ def _divf(m: Maths, a: Args, dtype: str, op: Operation) -> Operand:
     return quotient
 
 
+def _mulhi(m: Maths, a: Args, dtype: str, op: Operation) -> Operand:
+    """vmulext (MulhiUIOpConverter): both halves of the product are written."""
+    if all(isinstance(x, Scalar) for x in a):
+        return Scalar(dtype)
+    tiles = [m.emit.full(x, m.shape, dtype) for x in a]
+    high = m.emit.step("vmulext", tiles, m.shape, dtype)
+    m.emit.program.steps[-1].also = m.emit.buffer(m.shape, dtype)
+    return high
+
+
 def _negf(m: Maths, a: Args, dtype: str, op: Operation) -> Operand:
     return m.muls(a[0], dtype)
 
@@ -304,6 +314,7 @@ _RULES: dict[str, Rule] = {
     "arith.addi": _add_int("vadd"),
     "arith.subi": _add_int("vsub"),
     "arith.muli": _add_int("vmul"),
+    "tt.mulhiui": _mulhi,
     "arith.maxsi": _extreme_int("vmax"),
     "arith.minsi": _extreme_int("vmin"),
     "arith.maxui": _extreme_int("vmax"),

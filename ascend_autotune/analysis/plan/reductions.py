@@ -102,7 +102,9 @@ def _scratch(low: Lowering, kind: str, source: Tile, axis: int) -> list[Buffer]:
     def elements() -> int | None:
         counts = kind in ("argmax", "argmin")
         if not counts and buffer.row is not None and buffer.row == 1:
-            return buffer.numel  # elements apart: as for an axis that is not the last
+            if axis == len(source.shape) - 1:
+                return temporaries.reduce_apart(kind, source.shape, axis, bits, buffer.numel)
+            return buffer.numel
         return temporaries.reduce_elements(
             kind, source.shape, axis, source.dtype, bits, buffer.numel
         )

@@ -88,8 +88,18 @@ def reduce_elements(
     return allocated
 
 
-def _reduce_outer(kind: str, shape: tuple[int, ...], axis: int, bits: int, allocated: int) -> int:
-    """Not the last axis: computeARAExtraBufferSize."""
+def reduce_apart(kind: str, shape: tuple[int, ...], axis: int, bits: int, allocated: int) -> int:
+    """A reduction along the last axis of a tile whose elements stand a block apart.
+
+    The instruction then sees a trailing dimension of one.
+    """
+    return _reduce_outer(kind, (*shape, 1), axis, bits, allocated, per_block(bits))
+
+
+def _reduce_outer(
+    kind: str, shape: tuple[int, ...], axis: int, bits: int, allocated: int, stride: int = 0
+) -> int:
+    """Not the last axis: computeARAExtraBufferSize; `stride` between steps along the axis."""
     base = allocated + (per_block(bits) if kind == "xor" else 0)
     if len(shape) != 3 or axis == 0:  # what lies behind the first axis is one dimension
         return base
@@ -102,7 +112,7 @@ def _reduce_outer(kind: str, shape: tuple[int, ...], axis: int, bits: int, alloc
     steps += length - max(1, half * 2)
     if steps <= outer:
         return max(base, half * outer * ceil_to(inner, per_block(bits)))
-    return max(length * inner, half * inner)
+    return max(length * inner, half * (stride or inner))
 
 
 def cast_elements(source: str, target: str) -> tuple[int, int] | None:
