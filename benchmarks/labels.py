@@ -22,7 +22,7 @@ import subprocess
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -87,6 +87,13 @@ class Label:
         """Runtime argument -> type. Raises ValueError where the case does not fit the kernel."""
         names = [name for name in function.arg_names if name not in self.constants]
         return dict(zip(names, self.case.types, strict=True))
+
+    def given(self, function: Any, searched: Collection[str] = ()) -> dict[str, Any]:
+        """`signature` and `constants` for prune and explain; constants but those searched."""
+        constants = {
+            name: constexpr(value) for name, value in self.constants.items() if name not in searched
+        }
+        return {"signature": self.signature(function), "constants": constants}
 
 
 _MEMORIES = MappingProxyType({"ub": "ub", "cbuf": "l1", "cc": "l0c"})

@@ -24,7 +24,7 @@ from ascend_autotune.analysis.exact import smallest
 from ascend_autotune.analysis.judge import Judge
 from ascend_autotune.analysis.request import resolve
 from ascend_autotune.analysis.ttir import trace
-from benchmarks.labels import Label, constexpr, labels
+from benchmarks.labels import Label, labels
 
 DEFAULT_TARGET = "Ascend910B3"
 CHIPS = ("Ascend910_9382", "Ascend310B1", "Ascend950PR_9579")
@@ -73,8 +73,7 @@ def measure(
         label = rows[0]
         function = label.function()
         given: dict[str, Any] = {
-            "signature": label.signature(function),
-            "constants": {n: constexpr(v) for n, v in label.case.const.items()},
+            **label.given(function, label.config),
             "target": target,
             "compile_options": options,
         }

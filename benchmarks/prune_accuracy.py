@@ -28,7 +28,7 @@ from typing import Any
 
 import ascend_autotune
 from ascend_autotune.analysis.verdict import Verdict
-from benchmarks.labels import SETS, Label, constexpr, labels
+from benchmarks.labels import SETS, Label, labels
 
 TARGET = "Ascend910B3"
 _GRID = 4  # a product of values this many times its labelled rows is judged row by row
@@ -58,12 +58,7 @@ class Tally:
         if not mode:
             return
         function = label.function()
-        report = ascend_autotune.explain(
-            function,
-            signature=label.signature(function),
-            constants={name: constexpr(value) for name, value in label.constants.items()},
-            target=TARGET,
-        )
+        report = ascend_autotune.explain(function, target=TARGET, **label.given(function))
         found = report.classification.family if report.classification else None
         right = found == ("vector" if mode == "aiv" else "mixcv")
         self.rows[f"family_{'right' if right else 'wrong'}"] += 1
@@ -131,11 +126,10 @@ def _judged(rows: Sequence[Label], tally: Tally, *, exact: bool) -> Iterator[tup
         result = ascend_autotune.prune(
             function,
             space,
-            signature=first.signature(function),
-            constants={n: constexpr(v) for n, v in first.constants.items() if n not in names},
             target=TARGET,
             compile_options=first.options,
             exact=exact,
+            **first.given(function, names),
         )
         tally.asked += int(str(result.stats["judge_calls"]))
         known = {_key(verdict.candidate, names): verdict for verdict in result.verdicts}

@@ -1,16 +1,16 @@
 """What becomes of one program: traced, read, measured, and held against the chip.
 
-`Assess` is the seam that `pruning` asks through; a candidate's grid is not its business.
+A candidate's grid is not its business.
 """
 
 from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from ascend_autotune.analysis import rules
 from ascend_autotune.analysis.ir import Location
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 # How `ttir.trace` names the place of an error: `file:line: cause`.
 _PLACE = re.compile(r"(.+?):(\d+): (.*)", re.DOTALL)
 logger = logging.getLogger("ascend_autotune")
-
+Found = TypeVar("Found")
 
 _REMEMBERED = 128  # programs of the process, with what is known of them
 
@@ -69,15 +69,11 @@ class Assessor:
 
     def program(self, constants: Mapping[str, object]) -> tuple[Ttir, Module] | Assessment:
         """The program for these constants, read anew, or the assessment of one that is none."""
-        from ascend_autotune.analysis.reader import parse_module
-
         ttir = self.ttir(constants)
         if isinstance(ttir, Assessment):
             return ttir
-        try:
-            return ttir, parse_module(ttir.generic)
-        except AnalysisError as error:
-            return unreadable(str(error), ttir)
+        module = _read(ttir)
+        return module if isinstance(module, Assessment) else (ttir, module)
 
     def ttir(self, constants: Mapping[str, object]) -> Ttir | Assessment:
         key = tuple(sorted(constants.items()))
@@ -135,13 +131,20 @@ def _remembered(question: _Question) -> Ttir:
 @lru_cache(maxsize=_REMEMBERED)
 def _assess(ttir: Ttir, chip_name: str, options: CompileOptions) -> Assessment:
     from ascend_autotune.analysis.chips import chip
+
+    module = _read(ttir)
+    if isinstance(module, Assessment):
+        return module
+    return assess_module(module, ttir, chip(chip_name), options)
+
+
+def _read(ttir: Ttir) -> Module | Assessment:
     from ascend_autotune.analysis.reader import parse_module
 
     try:
-        module = parse_module(ttir.generic)
+        return parse_module(ttir.generic)
     except AnalysisError as error:
         return unreadable(str(error), ttir)
-    return assess_module(module, ttir, chip(chip_name), options)
 
 
 def forget() -> None:
@@ -154,15 +157,24 @@ def assess_module(module: Module, ttir: Ttir, chip: Chip, options: CompileOption
     """Measure a program and hold its need against the chip's memories."""
     from ascend_autotune.analysis.footprint import measure
 
+    footprint = guarded(lambda: measure(module, chip, options), ttir)
+    if isinstance(footprint, Assessment):
+        return footprint
+    return replace(assess_footprint(footprint, chip), program=ttir.text, ttir=ttir)
+
+
+def guarded(work: Callable[[], Found], ttir: Ttir | None = None) -> Found | Assessment:
+    """What the model finds, or that nothing is claimed where it cannot follow or fails.
+
+    A fault of ours must neither end the other candidates' judgement nor claim anything.
+    """
     try:
-        footprint = measure(module, chip, options)
+        return work()
     except AnalysisError as error:
         return unreadable(str(error), ttir)
     except Exception as error:
-        # A fault of ours must neither end the other candidates' judgement nor claim anything.
-        logger.exception("measuring a program failed")
+        logger.exception("the analysis failed")
         return unreadable(f"the analysis failed, {type(error).__name__}: {error}", ttir)
-    return replace(assess_footprint(footprint, chip), program=ttir.text, ttir=ttir)
 
 
 def assess_footprint(footprint: Footprint, chip: Chip) -> Assessment:

@@ -16,12 +16,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ascend_autotune.analysis.assessing import Assessment
-from ascend_autotune.analysis.verdict import STATUSES, Reason, ReasonCode
+from ascend_autotune.analysis.verdict import (
+    FEASIBLE,
+    INFEASIBLE,
+    STATUSES,
+    UNKNOWN,
+    Reason,
+    ReasonCode,
+)
 
 if TYPE_CHECKING:
     from ascend_autotune.analysis.parametric.sym import Mask, Vector
 
-FEASIBLE, INFEASIBLE, UNKNOWN = (STATUSES.index(s) for s in ("feasible", "infeasible", "unknown"))
 UNDECIDED, SMALLEST, HOLD_OUT = "undecided", "smallest infeasible", "hold-out"
 
 Ask = Callable[[Sequence[int]], Sequence[Assessment]]

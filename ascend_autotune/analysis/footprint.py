@@ -19,9 +19,6 @@ from ascend_autotune.analysis.plan import packing
 from ascend_autotune.analysis.plan.attempts import Figures, Layout, figures_of, layouts_of
 from ascend_autotune.analysis.plan.lifetimes import Entry
 from ascend_autotune.analysis.plan.packing import Sizes
-from ascend_autotune.analysis.verdict import UNBOUNDED
-
-__all__ = ["UNBOUNDED", "Buffer", "Footprint", "measure"]
 
 Bounds = Mapping[str, tuple[int, int]]
 

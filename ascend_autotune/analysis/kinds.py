@@ -139,27 +139,24 @@ def _stateful(view: View) -> list[int]:
     return []
 
 
-def _grouped_matmul(view: View) -> list[int]:
+def _factor_read(view: View, wanted: Callable[[Access], bool]) -> list[int]:
+    """A tl.dot and the read of one of its factors whose addresses are such."""
     for dot in view.features.dots:
         for operand in (0, 1):
             for read in view.loads_behind(dot.node, operand):
                 access = view.access(read)
-                if access is not None and access.loaded_offset:
+                if access is not None and wanted(access):
                     return [dot.node, read]
     return []
+
+
+def _grouped_matmul(view: View) -> list[int]:
+    return _factor_read(view, lambda access: access.loaded_offset)
 
 
 def _wrapped_matmul(view: View) -> list[int]:
     """Rows or columns taken modulo a bound: no rectangle, so the vector core reads it."""
-    if not _matmul(view):
-        return []
-    for dot in view.features.dots:
-        for operand in (0, 1):
-            for read in view.loads_behind(dot.node, operand):
-                access = view.access(read)
-                if access is not None and access.modulo:
-                    return [dot.node, read]
-    return []
+    return _factor_read(view, lambda access: access.modulo) if _matmul(view) else []
 
 
 def _batched_matmul(view: View) -> list[int]:

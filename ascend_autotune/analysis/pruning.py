@@ -66,7 +66,6 @@ def prune_request(
     first = space.candidate(0)
     assessor = Assessor(request.instance({name: first[name] for name in space.tiles}))
     sweep = Sweep(space, request, assessor, asking)
-    sweep.run()
     stats: dict[str, object] = {
         "candidates": len(space),
         "ttir_traces": assessor.traces,

@@ -7,16 +7,14 @@ A guess that is wrong makes the trace fail, or stands in the report as an assump
 from __future__ import annotations
 
 import ast
-import inspect
-import textwrap
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any
 
 from ascend_autotune.analysis.syntax import (
     argument_of,
     assignments,
     called,
+    definition_of,
     has_call,
     is_module,
     is_scalar,
@@ -73,15 +71,8 @@ def roles(function: object, depth: int = 3) -> Roles:
 
     Helpers that the kernel calls with its own parameters are looked into, `depth` deep.
     """
-    python: Any = getattr(function, "fn", function)
-    try:
-        tree = ast.parse(textwrap.dedent(inspect.getsource(python)))
-    except (OSError, TypeError, SyntaxError):
-        return Roles()
-    definition = next((n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef)), None)
-    if definition is None:
-        return Roles()
-    return _Look(definition, getattr(python, "__globals__", {}), depth).roles()
+    found = definition_of(function)
+    return Roles() if found is None else _Look(*found, depth).roles()
 
 
 class _Look:

@@ -19,7 +19,7 @@ from ascend_autotune.analysis.assessing import Assessment, Assessor
 from ascend_autotune.analysis.grid import all_blocks_parallel
 from ascend_autotune.analysis.parametric.sym import Vector
 from ascend_autotune.analysis.tiles import TileJudge, TileVerdicts
-from ascend_autotune.analysis.verdict import STATUSES, Verdict
+from ascend_autotune.analysis.verdict import INFEASIBLE, Verdict
 
 if TYPE_CHECKING:
     from ascend_autotune.analysis.judging import Asking
@@ -32,7 +32,7 @@ _REMEMBERED = 4096  # verdicts that stay made
 
 @dataclass
 class Sweep:
-    """One pass over a space; afterwards a status per candidate and what is behind it.
+    """One pass over a space: a status per candidate and what is behind it.
 
     `leaders[i]` is the earlier candidate that i compiles to the same program as, or i.
     """
@@ -57,6 +57,7 @@ class Sweep:
         self._groups, self._verdicts = self._profiles(digits)
         self._grid_reasons: dict[int, Assessment] = {}
         self.verdict = lru_cache(_REMEMBERED)(self._verdict)
+        self.statuses, self.leaders = self._results()
 
     def _ravel(self, digits: Mapping[str, Vector], names: Sequence[str]) -> Vector:
         if not names:
@@ -80,7 +81,7 @@ class Sweep:
             group_of[profile] = known[options]
         return group_of[self._profile], verdicts
 
-    def run(self) -> None:
+    def _results(self) -> tuple[np.ndarray, Vector]:
         statuses = np.zeros(len(self.space), dtype=np.uint8)
         programs = np.zeros(len(self.space), dtype=np.int64)
         for number, verdicts in enumerate(self._verdicts):
@@ -90,7 +91,7 @@ class Sweep:
         if self.request.grid is not None:
             programs = self._launches(programs, statuses)
         _, first, back = np.unique(programs, return_index=True, return_inverse=True)
-        self.statuses, self.leaders = statuses, first[back.reshape(-1)]
+        return statuses, first[back.reshape(-1)]
 
     def _launches(self, programs: Vector, statuses: np.ndarray) -> Vector:
         """The same program on another grid is launched differently: not the same candidate."""
@@ -102,7 +103,7 @@ class Sweep:
             reason = shape and rules.grid(shape, all_blocks_parallel=parallel)
             if reason:
                 self._grid_reasons[index] = Assessment("infeasible", (reason,))
-                statuses[index] = STATUSES.index("infeasible")
+                statuses[index] = INFEASIBLE
             launches[index] = known.setdefault((int(programs[index]), shape), index)
         return launches
 

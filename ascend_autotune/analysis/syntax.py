@@ -3,7 +3,21 @@
 from __future__ import annotations
 
 import ast
+import inspect
+import textwrap
 from collections.abc import Iterator
+from typing import Any
+
+
+def definition_of(function: object) -> tuple[ast.FunctionDef, dict[str, Any]] | None:
+    """The definition of a JITFunction and its globals; None where its source is not to be had."""
+    python: Any = getattr(function, "fn", function)
+    try:
+        tree = ast.parse(textwrap.dedent(inspect.getsource(python)))
+    except (OSError, TypeError, SyntaxError):
+        return None
+    found = next((node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)), None)
+    return None if found is None else (found, getattr(python, "__globals__", {}))
 
 
 def has_call(node: ast.expr, call: str) -> bool:

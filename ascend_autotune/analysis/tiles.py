@@ -6,7 +6,6 @@ One number per tile is kept; an `Assessment` is made when looked at.
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -19,24 +18,21 @@ from ascend_autotune.analysis.assessing import (
     Assessment,
     Assessor,
     assess_footprint,
-    unreadable,
+    guarded,
 )
-from ascend_autotune.analysis.exact import INFEASIBLE, UNKNOWN, Region, Settled, settle, through
+from ascend_autotune.analysis.exact import Region, Settled, settle, through
 from ascend_autotune.analysis.flavour import detect
 from ascend_autotune.analysis.parametric.evaluate import Judged, evaluate
 from ascend_autotune.analysis.parametric.spacing import Block, Blocks, blocks_of, named
 from ascend_autotune.analysis.parametric.steering import steering
 from ascend_autotune.analysis.parametric.sym import Vector
-from ascend_autotune.analysis.verdict import STATUSES
-from ascend_autotune.errors import AnalysisError
+from ascend_autotune.analysis.verdict import INFEASIBLE, STATUSES, UNKNOWN
 
 if TYPE_CHECKING:
     from ascend_autotune.analysis.ir import Module
     from ascend_autotune.analysis.judging import Asking
     from ascend_autotune.analysis.options import CompileOptions
     from ascend_autotune.analysis.parametric.template import Point
-
-logger = logging.getLogger("ascend_autotune")
 
 
 class TileJudge:
@@ -104,14 +100,8 @@ class TileJudge:
         return found
 
     def _evaluate(self, block: Block, options: CompileOptions) -> Judged | Assessment:
-        try:
-            return evaluate(block.template, block.columns, self.assessor.instance.chip, options)
-        except AnalysisError as error:
-            return unreadable(str(error), None)
-        except Exception as error:
-            # A fault of ours must neither end the judgement of the rest nor claim anything.
-            logger.exception("judging %d tiles failed", len(block.positions))
-            return unreadable(f"the analysis failed, {type(error).__name__}: {error}", None)
+        chip = self.assessor.instance.chip
+        return guarded(lambda: evaluate(block.template, block.columns, chip, options))
 
     def regions(self, found: TileVerdicts) -> Iterator[Region]:
         """The tiles that are one program at many sizes, each program of them once."""

@@ -14,6 +14,8 @@ from ascend_autotune.analysis.ir import Location
 
 Status = Literal["feasible", "infeasible", "unknown"]
 STATUSES: tuple[Status, ...] = ("feasible", "infeasible", "unknown")
+FEASIBLE, INFEASIBLE, UNKNOWN = range(len(STATUSES))
+"""Statuses as numbers: their places in `STATUSES`."""
 SCHEMA_VERSION = 1
 UNBOUNDED = 2**63 - 1
 """An upper bound in bytes where none is known; None in JSON."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +10,7 @@ import pytest
 pytest.importorskip("triton")
 
 import ascend_autotune
+from benchmarks.labels import load_module
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 SPACES = {
@@ -21,11 +21,7 @@ SPACES = {
 
 
 def load(name: str) -> Any:
-    spec = importlib.util.spec_from_file_location(name, EXAMPLES / f"{name}.py")
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return load_module(EXAMPLES / f"{name}.py")
 
 
 @pytest.mark.parametrize("name", SPACES)

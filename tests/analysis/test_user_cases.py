@@ -15,7 +15,7 @@ pytest.importorskip("triton")
 
 import ascend_autotune
 from ascend_autotune.analysis.flavour import detect
-from benchmarks.labels import Label, constexpr, labels
+from benchmarks.labels import Label, labels
 
 TARGET = "Ascend910B3"
 pytestmark = pytest.mark.skipif(
@@ -39,10 +39,9 @@ def prune(
     return ascend_autotune.prune(
         function,
         space,
-        signature=label.signature(function),
-        constants={name: constexpr(value) for name, value in label.case.const.items()},
         target=target,
         compile_options=options,
+        **label.given(function, label.config),
     )
 
 
@@ -51,9 +50,8 @@ def explain(rows: list[Label], **tile: int) -> ascend_autotune.Report:
     function = label.function()
     return ascend_autotune.explain(
         function,
-        signature=label.signature(function),
-        constants={name: constexpr(value) for name, value in label.case.const.items()},
         target=TARGET,
+        **label.given(function, label.config),
         **tile,
     )
 

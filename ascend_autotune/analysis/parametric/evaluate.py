@@ -15,8 +15,8 @@ from ascend_autotune.analysis.parametric.sym import Mask, Run, Vector
 from ascend_autotune.analysis.parametric.template import Template
 from ascend_autotune.analysis.plan.attempts import Figures, Layout, figures_of, layouts_of
 from ascend_autotune.analysis.plan.packing import Sizes
+from ascend_autotune.analysis.verdict import FEASIBLE, INFEASIBLE, UNKNOWN
 
-FEASIBLE, INFEASIBLE, UNKNOWN = 0, 1, 2
 _CHUNK = 1 << 17  # candidates that are worked out together: bounds the memory used
 
 
@@ -32,7 +32,6 @@ class Judged:
     chip: Chip
     options: CompileOptions
     status: Vector
-    structures: int = 0
 
     def footprint(self, position: int) -> Footprint:
         """One candidate's footprint, worked out to the byte."""
@@ -46,13 +45,8 @@ def evaluate(
 ) -> Judged:
     """Judge every candidate; `columns` holds one vector of values per parameter."""
     count = len(columns[0])
-    judged = Judged(
-        template,
-        columns,
-        chip,
-        options,
-        np.full(count, UNKNOWN, dtype=np.int64),
-    )
+    status = np.full(count, UNKNOWN, dtype=np.int64)
+    judged = Judged(template, columns, chip, options, status)
     for start in range(0, count, _CHUNK):
         _chunk(judged, start, min(count, start + _CHUNK))
     return judged
@@ -68,7 +62,6 @@ def _chunk(judged: Judged, start: int, end: int) -> None:
         )
         chosen = np.flatnonzero(agree)
         where = rest[chosen]
-        judged.structures += 1
         sizes = Sizes(len(rest), chosen, figures=False)
         figures = [figures_of(layout, judged.chip, sizes) for layout in layouts]
         judged.status[where] = verdicts(figures, judged.chip.capacity)

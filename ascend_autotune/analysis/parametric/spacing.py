@@ -128,29 +128,22 @@ class _Cutter:
             self._block((*part[:axis], (value,), *part[axis + 1 :]))
 
     def _template(self, part: Axes, free: Sequence[int]) -> Template | None:
-        for points in self._points(part, free):
-            modules: list[Module] = []
-            for point in points:
-                module = self.trace(point)
-                if module is None:
-                    break
-                modules.append(module)
-            if len(modules) == len(points):
-                return fold(modules, points)
-        return None
+        points = self._points(part, free)
+        modules: list[Module] = []
+        for point in points:
+            module = self.trace(point)
+            if module is None:
+                return None
+            modules.append(module)
+        return fold(modules, points) if points else None
 
-    def _points(self, part: Axes, free: Sequence[int]) -> list[list[Point]]:
+    def _points(self, part: Axes, free: Sequence[int]) -> list[Point]:
         """Where to trace: all values apart from one another and from the constants.
 
-        Low ones first; a second try may take powers of two that the space has not.
+        Low ones first; where the space has too few, powers of two that it has not.
         """
-        found = []
-        for pool in (part, tuple((*v, 16, 32, 64, 128, 256, 512) for v in part)):
-            points = self._spread(part, free, pool)
-            if points is not None and points not in found:
-                found.append(points)
-                break
-        return found
+        wider = tuple((*values, 16, 32, 64, 128, 256, 512) for values in part)
+        return self._spread(part, free, part) or self._spread(part, free, wider) or []
 
     def _spread(
         self, part: Axes, free: Sequence[int], pool: Sequence[tuple[int, ...]]

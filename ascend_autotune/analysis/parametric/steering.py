@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import ast
 import inspect
-import textwrap
 from collections.abc import Collection
 from typing import Any
+
+from ascend_autotune.analysis.syntax import called, definition_of
 
 # Calls that stay static when their arguments are.
 _STATIC_CALLS = frozenset(
@@ -25,15 +26,10 @@ def steering(function: object, searched: Collection[str], depth: int = _DEPTH) -
 
     All of them where the source is not to be had.
     """
-    python: Any = getattr(function, "fn", function)
-    try:
-        tree = ast.parse(textwrap.dedent(inspect.getsource(python)))
-    except (OSError, TypeError, SyntaxError):
+    found = definition_of(function)
+    if found is None:
         return frozenset(searched)
-    definition = next((node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)), None)
-    if definition is None:
-        return frozenset(searched)
-    return _Look(definition, getattr(python, "__globals__", {}), searched, depth).steering()
+    return _Look(*found, searched, depth).steering()
 
 
 class _Look:
@@ -63,7 +59,7 @@ class _Look:
         for node in nodes:
             if isinstance(node, (ast.If, ast.While, ast.IfExp, ast.Assert)):
                 found |= self._depends(node.test)
-            elif isinstance(node, ast.For) and _name(node.iter) == "static_range":
+            elif isinstance(node, ast.For) and _is_static_range(node.iter):
                 found |= self._depends(node.iter)
             elif isinstance(node, ast.Call):
                 found |= self._call(node)
@@ -90,7 +86,7 @@ class _Look:
         """Is the value known when the kernel is compiled, as far as the source shows?"""
         known = {*self.static, *self.scope, *_STATIC_CALLS}
         for inner in ast.walk(node):
-            if isinstance(inner, ast.Call) and _name(inner) not in _STATIC_CALLS:
+            if isinstance(inner, ast.Call) and called(inner) not in _STATIC_CALLS:
                 return False
             if isinstance(inner, ast.Subscript):
                 return False
@@ -107,7 +103,7 @@ class _Look:
 
     def _call(self, node: ast.Call) -> set[str]:
         """Steering inside a helper that gets a searched parameter as a constexpr."""
-        name = _name(node)
+        name = called(node)
         if name == "static_assert":
             return set().union(*(self._depends(argument) for argument in node.args))
         callee = self.scope.get(node.func.id) if isinstance(node.func, ast.Name) else None
@@ -130,9 +126,5 @@ class _Look:
         return set().union(*(passed[parameter] for parameter in inside))
 
 
-def _name(node: ast.AST) -> str:
-    """The last name of a call's function: `range` of `tl.static_range(...)` and the like."""
-    function = node.func if isinstance(node, ast.Call) else node
-    if isinstance(function, ast.Attribute):
-        return function.attr
-    return function.id if isinstance(function, ast.Name) else ""
+def _is_static_range(node: ast.expr) -> bool:
+    return isinstance(node, ast.Call) and called(node) == "static_range"

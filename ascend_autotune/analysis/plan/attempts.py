@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -147,9 +148,8 @@ class _Programs:
             {**self._placed(vector_lives, alone, forward), **cube}
             for forward in ((False, True) if vector_lives.has_choices else (False,))
         ]
-        notes = self._notes()
-        divisors, loose = self._certainty(doubled, bool(notes))
-        return Layout(switched_off, tuple(orders), divisors, loose, self._operands(), notes)
+        divisors, loose = self._certainty(doubled)
+        return Layout(switched_off, tuple(orders), divisors, loose, self._operands, self._notes)
 
     def _placed(self, lives: Lives, doubled: bool, forward: bool) -> Entries:
         key = lives, doubled, forward
@@ -160,6 +160,7 @@ class _Programs:
             found = self._entries[key] = _by_memory(entries)
         return found
 
+    @cached_property
     def _notes(self) -> tuple[str, ...]:
         notes = list(self.vector(True).program.notes)
         if self.chip.series not in MODELLED:
@@ -172,20 +173,20 @@ class _Programs:
             notes.append("without enable_select_analysis a select on a rectangle is laid out anew")
         return tuple(dict.fromkeys(notes))
 
-    @property
+    @cached_property
     def _selects_apart(self) -> bool:
         """Are selects on rectangles, which the model takes for copies of a box, real ones?"""
         if self.options.flag("enable_select_analysis", True):
             return False
         return any(op.name == "arith.select" and is_box(op) for op in self.module.kernel.walk())
 
-    def _certainty(self, doubled: bool, noted: bool) -> tuple[dict[str, int], frozenset[str]]:
+    def _certainty(self, doubled: bool) -> tuple[dict[str, int], frozenset[str]]:
         """What is certain of each memory: less where stages may be tiled, or not modelled."""
         if self.chip.series not in MODELLED:
             return dict.fromkeys(PLANNED, 0), frozenset(PLANNED)
         divisors = dict.fromkeys(PLANNED, 1)
-        loose = set(PLANNED) if noted else set()
-        uneven = noted or self.vector(True).program.perhaps_halved
+        loose = set(PLANNED) if self._notes else set()
+        uneven = bool(self._notes) or self.vector(True).program.perhaps_halved
         if (uneven and self.cube is not None) or self._selects_apart:
             divisors["ub"] = 2
         if doubled and self.options.pipelines:
@@ -201,6 +202,7 @@ class _Programs:
                     loose.add(memory)
         return divisors, frozenset(loose)
 
+    @cached_property
     def _operands(self) -> dict[str, list[int]]:
         if self.cube is None:
             return {}

@@ -22,16 +22,8 @@ def _for(low: Lowering, op: Operation) -> None:
     for init, arg, result in zip(inits, args, results, strict=True):
         if low.cube is not None and arg in low.cube.resident:
             homes.append(None)
-            continue
-        if not init.type.is_tensor or init.type.is_pointer or arg not in low.need:
-            homes.append(None)
-            continue
-        home = _home(low, init, homes)
-        homes.append(home)
-        low.emit.homes.add(home)
-        tile = Tile(home, low.shape(init), init.type.dtype)
-        low.env[arg] = tile
-        low.env[result] = tile
+        elif _enters(low, init, arg, homes):
+            low.env[result] = low.env[arg]
     _bracket(low, "loop", number)
     outer = low.emit.scope
     if all(s in low.program.doubling or s in low.program.branches for s in outer):
@@ -44,6 +36,18 @@ def _for(low: Lowering, op: Operation) -> None:
     for arg, result in zip(args, results, strict=True):
         if low.cube is not None and arg in low.cube.resident and result in low.need:
             low.env[result] = low.emit.step("load", [], low.shape(result), result.type.dtype)
+
+
+def _enters(low: Lowering, init: Value, arg: Value, homes: list[Buffer | None]) -> bool:
+    """Give a carried value its home, the next of `homes`; False where it needs none."""
+    if not init.type.is_tensor or init.type.is_pointer or arg not in low.need:
+        homes.append(None)
+        return False
+    home = _home(low, init, homes)
+    homes.append(home)
+    low.emit.homes.add(home)
+    low.env[arg] = Tile(home, low.shape(init), init.type.dtype)
+    return True
 
 
 def _home(low: Lowering, init: Value, taken: Sequence[Buffer | None]) -> Buffer:
@@ -90,13 +94,7 @@ def _while(low: Lowering, op: Operation) -> None:
     number = low.loops
     homes: list[Buffer | None] = []
     for init, arg in zip(op.operands, before.args, strict=True):
-        if not init.type.is_tensor or init.type.is_pointer or arg not in low.need:
-            homes.append(None)
-            continue
-        home = _home(low, init, homes)
-        homes.append(home)
-        low.emit.homes.add(home)
-        low.env[arg] = Tile(home, low.shape(init), init.type.dtype)
+        _enters(low, init, arg, homes)
     _bracket(low, "loop", number)
     outer = low.emit.scope
     low.emit.scope = (*outer, number)

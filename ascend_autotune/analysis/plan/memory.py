@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -13,7 +14,7 @@ from ascend_autotune.analysis.plan.boxes import box_of, spans_last
 from ascend_autotune.analysis.plan.demand import folds, is_box, stores_box
 from ascend_autotune.analysis.plan.maths import Maths
 from ascend_autotune.analysis.plan.padding import row_of
-from ascend_autotune.analysis.plan.program import Scalar, Tile, width
+from ascend_autotune.analysis.plan.program import Operand, Scalar, Tile, width
 from ascend_autotune.analysis.plan.scattered import (
     is_scattered,
     read_by_element,
@@ -125,15 +126,12 @@ def _store(low: Lowering, op: Operation) -> None:
     if low.cube is not None and op in low.cube.drained:
         return
     if not value.type.is_tensor:
-        one = emit.step("scalar", [], (1,), value.type.dtype)
-        emit.touch(one)
+        _scalar(low, [], value)
         return
     if is_scattered(op, low.forms):
         uses = [low.get(v) for v in read_by_element(*op.operands) if v in low.need]
         emit.write("scatter_loop", uses, None)
-        one = emit.step("scalar", uses, (1,), value.type.dtype)
-        one.buffer.slot = True
-        emit.touch(one)
+        _scalar(low, uses, value).buffer.slot = True
         return
     access = access_of(op, low.forms)
     tile = low.tile(value)
@@ -169,6 +167,13 @@ def _store(low: Lowering, op: Operation) -> None:
         )  # fmt: skip
     tile.buffer.stored = True
     emit.touch(tile, row_of(access, shape, box) if access is not None else None)
+
+
+def _scalar(low: Lowering, uses: Sequence[Operand], value: Value) -> Tile:
+    """One element that leaves through a buffer of its own."""
+    one = low.emit.step("scalar", uses, (1,), value.type.dtype)
+    low.emit.touch(one)
+    return one
 
 
 def _interleaved(
@@ -208,8 +213,7 @@ def _atomic(low: Lowering, op: Operation) -> None:
     value = op.operands[-1] if op.name == "tt.atomic_cas" else op.operands[1]
     used = bool(op.results) and op.result in low.need and bool(op.result.uses)
     if not value.type.is_tensor:
-        one = emit.step("scalar", [], (1,), value.type.dtype)
-        emit.touch(one)
+        _scalar(low, [], value)
         return
     if is_scattered(op, low.forms):
         uses = [low.get(v) for v in read_by_element(*op.operands) if v in low.need]
