@@ -11,9 +11,19 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from ascend_autotune.search.config import Config
     from ascend_autotune.search.device import ConfigFailed, Device, DeviceInfo, Reading
+    from ascend_autotune.search.effort import EFFORTS, Effort
+    from ascend_autotune.search.engine import search
+    from ascend_autotune.search.lessons import Lessons
+    from ascend_autotune.search.problem import Checked, Problem
     from ascend_autotune.search.result import SearchResult, Trial
 
 _WHERE = {
+    "EFFORTS": "effort",
+    "Checked": "problem",
+    "Effort": "effort",
+    "Lessons": "lessons",
+    "Problem": "problem",
+    "search": "engine",
     "Config": "config",
     "ConfigFailed": "device",
     "Device": "device",
@@ -23,7 +33,21 @@ _WHERE = {
     "Trial": "result",
 }
 
-__all__ = ["Config", "ConfigFailed", "Device", "DeviceInfo", "Reading", "SearchResult", "Trial"]
+__all__ = [
+    "EFFORTS",
+    "Checked",
+    "Config",
+    "ConfigFailed",
+    "Device",
+    "DeviceInfo",
+    "Effort",
+    "Lessons",
+    "Problem",
+    "Reading",
+    "SearchResult",
+    "Trial",
+    "search",
+]
 
 
 def __getattr__(name: str) -> object:

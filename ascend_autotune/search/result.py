@@ -73,6 +73,11 @@ class SearchResult:
     stats: Mapping[str, object] = field(default_factory=dict)
     notices: tuple[str, ...] = ()
 
+    def __str__(self) -> str:
+        from ascend_autotune.search.showing import text_of
+
+        return text_of(self)
+
     def to_json(self) -> dict[str, object]:
         return {
             "schema_version": SCHEMA_VERSION,
