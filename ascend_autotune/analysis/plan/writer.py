@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from ascend_autotune.analysis.ir import Operation
+from ascend_autotune.analysis.ir import Operation, Value
 from ascend_autotune.analysis.plan.program import (
     Buffer,
     Operand,
@@ -33,6 +33,7 @@ class _Frame:
     name: str  # "loop" | "if"
     start: int
     fills: dict[object, Tile]
+    op: Operation | None  # the loop or branch
 
 
 class Writer:
@@ -103,10 +104,13 @@ class Writer:
         ]
         if not buffers or name not in _MOVED or any(b in self.homes for b in buffers):
             return here
+        made = [x.origin for x in inputs if isinstance(x, Scalar) and x.origin is not None]
         depth = here
         while depth and self._around[depth - 1].name == "loop":
             if any(len(buffer.scope) >= depth for buffer in buffers):
                 break
+            if any(_is_inside(value, self._around[depth - 1].op) for value in made):
+                break  # a scalar of this loop, say of its counter: TTIR would have moved others
             depth -= 1
         if depth < here:
             self.program.moved = True
@@ -161,7 +165,8 @@ class Writer:
     def _bracket(self, name: str) -> None:
         """What is filled inside a loop or branch is not known behind it."""
         if name in ("loop", "if"):
-            self._around.append(_Frame(name, len(self.program.steps), dict(self._fills)))
+            frame = _Frame(name, len(self.program.steps), dict(self._fills), self.op)
+            self._around.append(frame)
         elif name == "end":
             self._fills = self._around.pop().fills
 
@@ -200,3 +205,13 @@ class Writer:
     def touch(self, operand: Operand, row: int | None = None) -> None:
         """A use that writes nothing in this memory (a store, a scalar read)."""
         self.write("use", [operand], None, row=row)
+
+
+def _is_inside(value: Value, around: Operation | None) -> bool:
+    """Does the value's own block lie inside the operation, however deep?"""
+    block = value.block if value.op is None else value.op.block
+    while around is not None and block is not None and block.parent is not None:
+        if block.parent is around:
+            return True
+        block = block.parent.block
+    return False
