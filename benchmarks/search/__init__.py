@@ -1,0 +1,1 @@
+"""Tuners that the search is compared with, and what is made of their runs."""

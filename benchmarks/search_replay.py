@@ -1,0 +1,102 @@
+"""The search against other tuners, on recorded landscapes.
+
+    python -m benchmarks.search_replay FOLDER [--seeds 10] [--json FILE] [--plot FILE.png]
+        [--tuners NAME,NAME] [--jobs 1]
+
+FOLDER holds landscapes (*.json.gz) with their kernels.py beside them; benchmarks/landscapes/ has
+some. Prints a table per budget; FILE gets one JSON line per landscape, tuner, seed and budget:
+{"landscape", "tuner", "seed", "budget": 16 | 32 | 64 | "5%", "measured", "fraction_of_best",
+"simulated_s", "configs"}. A budget counts configs tried, failures included, each once; "5%" is
+max(16, floor(0.05 x configs)); a budget is capped at the space. Simulated seconds are those that
+compiling and timing took when the landscape was recorded. Needs the `benchmarks` extra.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+from typing import Any
+
+if __package__ in (None, ""):  # run as a file: other packages are called `benchmarks` too
+    sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from ascend_autotune.errors import RequestError
+from ascend_autotune.search.replay import Landscape, load_landscapes
+from benchmarks.search.baselines import baselines
+from benchmarks.search.ours import ours
+from benchmarks.search.runs import BUDGETS, Tuner, cut
+from benchmarks.search.table import plot, table
+
+OURS = "ascend_autotune"
+
+
+def tuners(names: Sequence[str] | None) -> dict[str, Tuner]:
+    """The tuners asked for, ours first."""
+    found = {OURS: ours()}
+    found.update({name: cut(order) for name, order in baselines().items()})
+    unknown = sorted(set(names or ()) - set(found))
+    if unknown:
+        raise RequestError(f"--tuners: {', '.join(unknown)}: give some of {', '.join(found)}")
+    return {k: v for k, v in found.items() if names is None or k in names}
+
+
+def lines_of(landscape: Landscape, seeds: int, names: Sequence[str] | None) -> list[dict[str, Any]]:
+    """Every line of one landscape."""
+    lines = []
+    for name, tuner in tuners(names).items():
+        for seed in range(seeds):
+            for budget, run in zip(BUDGETS, tuner(landscape, seed, BUDGETS), strict=True):
+                lines.append(
+                    {
+                        "landscape": landscape.name,
+                        "tuner": name,
+                        "seed": seed,
+                        "budget": budget,
+                        "measured": len(run.tried),
+                        "fraction_of_best": round(run.fraction(landscape), 5),
+                        "simulated_s": round(run.simulated_s, 3),
+                        "configs": len(landscape.rows),
+                    }
+                )
+    return lines
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    assert __doc__ is not None
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--seeds", type=int, default=10)
+    parser.add_argument("--json", type=Path)
+    parser.add_argument("--plot", type=Path)
+    parser.add_argument("--tuners", type=lambda text: text.split(","))
+    parser.add_argument("--jobs", type=int, default=1)
+    given = parser.parse_args(argv)
+    try:
+        landscapes = load_landscapes(given.folder)
+        tuners(given.tuners)
+    except RequestError as error:
+        print(f"search_replay: {error}", file=sys.stderr)
+        return 2
+    work = [(landscape, given.seeds, given.tuners) for landscape in landscapes]
+    if given.jobs > 1:
+        with ProcessPoolExecutor(given.jobs) as workers:
+            parts = list(workers.map(lines_of, *zip(*work, strict=True)))
+    else:
+        parts = [lines_of(*one) for one in work]
+    lines = [line for part in parts for line in part]
+    if given.json:
+        given.json.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    print(table(lines, BUDGETS))
+    exhaustive = [sum(row.compile_s + row.bench_s for row in one.rows) for one in landscapes]
+    print(f"\nexhaustive: {sum(exhaustive) / len(exhaustive):.1f} simulated seconds on average")
+    if given.plot:
+        plot(lines, BUDGETS, given.plot)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
