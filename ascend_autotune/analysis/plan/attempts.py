@@ -18,6 +18,8 @@ from ascend_autotune.analysis.plan.cube import DOTS, CubePlan, lower_cube, mixed
 from ascend_autotune.analysis.plan.demand import is_box
 from ascend_autotune.analysis.plan.lifetimes import Entry, Lives
 from ascend_autotune.analysis.plan.lower import lower_vector
+from ascend_autotune.analysis.plan.program import Program
+from ascend_autotune.analysis.plan.stages import pipeline
 from ascend_autotune.analysis.verdict import UNBOUNDED
 
 CODE_MOTION = "enable-code-motion"
@@ -33,6 +35,7 @@ Entries = Mapping[str, Sequence[Entry]]
 class Layout:
     """What one attempt places, under each order of merging.
 
+    `staged`: the same with the loops cut into stages that CVPipelining is thought to cut.
     `divisors`: by how much the least need of a memory is divided before it is certain (0:
     nothing is). `loose`: memories whose likely need is no upper bound. `operands`: bytes of
     the tiles that pass through l0a and l0b.
@@ -40,6 +43,7 @@ class Layout:
 
     switched_off: tuple[str, ...]
     orders: tuple[Entries, ...]
+    staged: tuple[Entries, ...]
     divisors: Mapping[str, int]
     loose: frozenset[str]
     operands: Mapping[str, Sequence[int]]
@@ -76,14 +80,13 @@ def figures_of(layout: Layout, chip: Chip, sizes: packing.Sizes) -> Figures:
     high: dict[str, Vector] = {}
     likely: dict[str, Vector] = {}
     for memory in PLANNED:
-        pairs = [
-            sizes.needs(entries.get(memory, ()), chip.capacity[memory]) for entries in layout.orders
-        ]
-        least = np.minimum.reduce([pair[0] for pair in pairs])
-        likely[memory] = np.minimum.reduce([pair[1] for pair in pairs])
+        least, plain = _least_needs(layout.orders, memory, chip, sizes)
         divisor = layout.divisors.get(memory, 1)
         low[memory] = least // divisor if divisor else np.zeros_like(least)
-        high[memory] = np.maximum(low[memory], likely[memory])
+        likely[memory] = plain
+        if layout.staged:
+            likely[memory] = _least_needs(layout.staged, memory, chip, sizes)[1]
+        high[memory] = np.maximum.reduce([low[memory], plain, likely[memory]])
         if memory in layout.loose:
             high[memory] = np.where(high[memory] > 0, UNBOUNDED, 0)
     for memory in ("l0a", "l0b"):
@@ -94,6 +97,16 @@ def figures_of(layout: Layout, chip: Chip, sizes: packing.Sizes) -> Figures:
         low[memory] = np.minimum(np.minimum.reduce(tiles), 512)
         high[memory] = np.minimum(np.maximum.reduce(tiles), chip.capacity[memory])
     return Figures(layout.switched_off, low, high, likely)
+
+
+def _least_needs(
+    orders: Sequence[Entries], memory: str, chip: Chip, sizes: packing.Sizes
+) -> tuple[Vector, Vector]:
+    """(least, likely) of the order that asks for the least."""
+    pairs = [sizes.needs(entries.get(memory, ()), chip.capacity[memory]) for entries in orders]
+    least: Vector = np.minimum.reduce([pair[0] for pair in pairs])
+    likely: Vector = np.minimum.reduce([pair[1] for pair in pairs])
+    return least, likely
 
 
 def layouts_of(module: Module, chip: Chip, options: CompileOptions) -> list[Layout]:
@@ -119,37 +132,58 @@ class _Programs:
         self.tiled = mixed_loops(self.cube) if self.cube else (False, False)
         self.cube_lives = Lives(lower_cube(module, self.cube)) if self.cube else None
         self._vector: dict[bool, Lives] = {}
+        self._staged: dict[bool, Lives | None] = {}
         # Attempts share what they have in common: equal entries are evaluated once.
         self._entries: dict[tuple[Lives, bool, bool], Entries] = {}
 
     def vector(self, code_motion: bool) -> Lives:
         lives = self._vector.get(code_motion)
         if lives is None:
-            program = lower_vector(
-                self.module,
-                self.forms,
-                cube=self.cube,
-                split=self.options.flag("enable_auto_bind_sub_block", True),
-                code_motion=code_motion,
-            )
+            program = self._lowered(code_motion)
             lives = self._vector[code_motion] = Lives(program)
             if not program.moved:  # nothing that code motion touches: one program serves both
                 self._vector[not code_motion] = lives
         return lives
 
+    def staged(self, code_motion: bool) -> Lives | None:
+        """The vector core's program with its loops cut into stages; None where none is."""
+        if self.cube is None or not any(self.tiled):
+            return None
+        if code_motion not in self._staged:
+            program = self._lowered(code_motion)
+            rounds = self.options.number("set_workspace_multibuffer", 4)
+            lives = Lives(program) if pipeline(program, self.cube, rounds) else None
+            self._staged[code_motion] = lives
+            if not program.moved:
+                self._staged[not code_motion] = lives
+        return self._staged[code_motion]
+
+    def _lowered(self, code_motion: bool) -> Program:
+        return lower_vector(
+            self.module,
+            self.forms,
+            cube=self.cube,
+            split=self.options.flag("enable_auto_bind_sub_block", True),
+            code_motion=code_motion,
+        )
+
     def layout(self, switched_off: tuple[str, ...], *, doubled: bool, code_motion: bool) -> Layout:
-        vector_lives = self.vector(code_motion)
         cube: Entries = {}
         if self.cube_lives is not None:
             cube = self._placed(self.cube_lives, doubled, False)
         # In a mix kernel only the cube core's loads are doubled (only-cube).
         alone = doubled and self.cube is None
-        orders = [
-            {**self._placed(vector_lives, alone, forward), **cube}
-            for forward in ((False, True) if vector_lives.has_choices else (False,))
-        ]
+        orders = self._orders(self.vector(code_motion), alone, cube)
+        stages = self.staged(code_motion) if doubled and self.options.pipelines else None
+        staged = self._orders(stages, alone, cube) if stages is not None else ()
         divisors, loose = self._certainty(doubled)
-        return Layout(switched_off, tuple(orders), divisors, loose, self._operands, self._notes)
+        return Layout(switched_off, orders, staged, divisors, loose, self._operands, self._notes)
+
+    def _orders(self, lives: Lives, doubled: bool, cube: Entries) -> tuple[Entries, ...]:
+        return tuple(
+            {**self._placed(lives, doubled, forward), **cube}
+            for forward in ((False, True) if lives.has_choices else (False,))
+        )
 
     def _placed(self, lives: Lives, doubled: bool, forward: bool) -> Entries:
         key = lives, doubled, forward

@@ -30,8 +30,10 @@ def _for(low: Lowering, op: Operation) -> None:
         low.program.doubling.add(number)
     low.emit.scope = (*outer, number)
     low.block(body)
+    low.emit.op = body.ops[-1]
     _carry(low, number, body.ops[-1].operands, homes)
     low.emit.scope = outer
+    low.emit.op = op
     _bracket(low, "end", number)
     for arg, result in zip(args, results, strict=True):
         if low.cube is not None and arg in low.cube.resident and result in low.need:

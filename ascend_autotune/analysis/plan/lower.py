@@ -123,6 +123,7 @@ class Lowering:
             for result in op.results:
                 if result in self.cube.computed:
                     self.emit.touch(self.tile(result))  # it leaves for the workspace
+                    self.program.sent[result] = self.program.steps[-1]
 
 
 def _ignore(low: Lowering, op: Operation) -> None:

@@ -152,6 +152,8 @@ class Program:
     branches: set[int] = field(default_factory=set)  # scopes that are scf.if
     # A conditional result is one of two buffers: a use of the first is a use of both.
     joined: dict[Buffer, list[Buffer]] = field(default_factory=dict)
+    # Where a value leaves for the cube core's workspace.
+    sent: dict[Value, Step] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)  # constructs the model does not know
     moved: bool = False  # code motion changes this program
     perhaps_halved: bool = False  # two vector cores may share what is laid out whole

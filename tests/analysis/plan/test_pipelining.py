@@ -1,0 +1,166 @@
+"""The stages of mixed loops, as the compiler's IR has them after its CVPipelining pass.
+
+Each expectation was read off `--mlir-print-ir-after=cv-pipelining` (ascendnpu-ir 1.2.0).
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("triton")
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+import triton
+import triton.language as tl
+from tracing import trace
+from triton._C import libtriton
+
+from ascend_autotune.analysis.affine import Forms
+from ascend_autotune.analysis.chips import chip
+from ascend_autotune.analysis.ir import Module
+from ascend_autotune.analysis.options import CompileOptions
+from ascend_autotune.analysis.plan.attempts import layouts_of
+from ascend_autotune.analysis.plan.cube import plan_cube
+from ascend_autotune.analysis.plan.lower import lower_vector
+from ascend_autotune.analysis.plan.program import Program
+from ascend_autotune.analysis.plan.stages import Pipelined, pipeline
+
+
+@triton.jit
+def attention(q, k, v, o, sm, N, SHIFT: tl.constexpr):
+    rows, cols, dims = tl.arange(0, 64), tl.arange(0, 64), tl.arange(0, 64)
+    queries = tl.load(q + rows[:, None] * 64 + dims[None, :])
+    top = tl.full((64,), -float("inf"), tl.float32)
+    total = tl.zeros((64,), tl.float32)
+    acc = tl.zeros((64, 64), tl.float32)
+    for start in range(0, N, 64):
+        keys = tl.load(k + (start + cols)[:, None] * 64 + dims[None, :])
+        scores = tl.dot(queries, tl.trans(keys)) * sm
+        if SHIFT:
+            scores = scores + (start + cols).to(tl.float32)[None, :]
+        new = tl.maximum(top, tl.max(scores, 1))
+        p = tl.exp(scores - new[:, None])
+        decay = tl.exp(top - new)
+        total = total * decay + tl.sum(p, 1)
+        values = tl.load(v + (start + cols)[:, None] * 64 + dims[None, :])
+        acc = acc * decay[:, None] + tl.dot(p.to(tl.float16), values)
+        top = new
+    tl.store(o + rows[:, None] * 64 + dims[None, :], (acc / total[:, None]).to(tl.float16))
+
+
+@triton.jit
+def computed_operand(x, w, o, K):
+    rows, inner = tl.arange(0, 64), tl.arange(0, 64)
+    acc = tl.zeros((64, 64), tl.float32)
+    for start in range(0, K, 64):
+        a = tl.exp(tl.load(x + rows[:, None] * K + (start + inner)[None, :]).to(tl.float32))
+        b = tl.load(w + (start + inner)[:, None] * 64 + rows[None, :])
+        acc += tl.dot(a.to(tl.float16), b)
+    tl.store(o + rows[:, None] * 64 + rows[None, :], acc.to(tl.float16))
+
+
+@triton.jit
+def plain_sum(x, w, o, K):
+    rows, inner = tl.arange(0, 64), tl.arange(0, 64)
+    acc = tl.zeros((64, 64), tl.float32)
+    for start in range(0, K, 64):
+        a = tl.load(x + rows[:, None] * K + (start + inner)[None, :])
+        b = tl.load(w + (start + inner)[:, None] * 64 + rows[None, :])
+        acc += tl.dot(a, b)
+    tl.store(o + rows[:, None] * 64 + rows[None, :], tl.exp(acc).to(tl.float16))
+
+
+@triton.jit
+def two_products(x, y, w, o, N):
+    """The first product is read again beside the second one."""
+    rows, dims = tl.arange(0, 64), tl.arange(0, 64)
+    for start in range(0, N, 64):
+        tile = tl.load(x + (start + rows)[:, None] * 64 + dims[None, :])
+        p = tl.exp(tl.dot(tile, tl.load(w + dims[:, None] * 64 + rows[None, :])))
+        other = tl.load(y + rows[:, None] * 64 + dims[None, :])
+        second = tl.dot(p.to(tl.float16), other)
+        place = o + (start + rows)[:, None] * 64 + rows[None, :]
+        tl.store(place, (p * tl.sum(second, 1)[:, None]).to(tl.float16))
+
+
+@triton.jit
+def nested_sum(x, w, o, K):
+    """The products are summed in a loop inside the loop."""
+    rows, inner = tl.arange(0, 64), tl.arange(0, 64)
+    for start in range(0, K, 64):
+        acc = tl.zeros((64, 64), tl.float32)
+        for k in range(0, K, 64):
+            a = tl.load(x + (start + rows)[:, None] * K + (k + inner)[None, :])
+            b = tl.load(w + (k + inner)[:, None] * 64 + rows[None, :])
+            acc += tl.dot(a, b)
+        place = o + (start + rows)[:, None] * 64 + rows[None, :]
+        tl.store(place, tl.exp(acc).to(tl.float16))
+
+
+def module_of(kernel: Any, **constants: int) -> Module:
+    pointers = {name: "*fp16" for name in ("q", "k", "v", "x", "y", "w", "o")}
+    types = {**pointers, "sm": "fp32", "N": "i32", "K": "i32"}
+    names = [name for name in kernel.arg_names if name not in constants]
+    return trace(kernel, {name: types[name] for name in names}, constants)
+
+
+def cut(kernel: Any, **constants: int) -> tuple[Program, list[Pipelined]]:
+    module = module_of(kernel, **constants)
+    forms = Forms(module)
+    cube = plan_cube(module, forms)
+    program = lower_vector(module, forms, cube=cube)
+    return program, pipeline(program, cube, 4)
+
+
+def cores(kernel: Any, **constants: int) -> list[list[str]]:
+    return [[stage.core for stage in found.stages] for found in cut(kernel, **constants)[1]]
+
+
+def test_an_attention_loop_has_four_stages() -> None:
+    assert cores(attention, SHIFT=0) == [["cube", "vector", "cube", "vector"]]
+
+
+def test_vector_work_ahead_of_the_first_product_stops_the_pass() -> None:
+    """tl.maximum tests last round's value for NaN: that test cannot wait, nor go first."""
+    if not hasattr(libtriton, "ascend"):
+        pytest.skip("the order of the instructions is that of triton-ascend's TTIR")
+    assert cores(attention, SHIFT=1) == []
+
+
+def test_an_operand_that_is_computed_comes_first() -> None:
+    assert cores(computed_operand) == [["vector", "cube"]]
+
+
+def test_a_loop_that_only_sums_products_is_left_alone() -> None:
+    assert cores(plain_sum) == []
+
+
+def test_a_loop_of_products_inside_is_one_unit() -> None:
+    assert cores(nested_sum) == [["cube", "vector"]]
+
+
+def test_what_passes_between_stages_is_held_once_a_round() -> None:
+    program, found = cut(two_products)
+    assert [stage.core for stage in found[0].stages] == ["cube", "vector", "cube", "vector"]
+    shared = [b for b in program.buffers if b.shape[:1] == (4,) and len(b.shape) == 3]
+    assert [(b.shape[0], b.shape[2], b.dtype) for b in shared] == [(4, 64, "f32")]
+
+
+def test_each_stage_is_a_loop_of_its_own() -> None:
+    program, _ = cut(two_products)
+    loops = [step.loop for step in program.steps if step.name == "loop"]
+    ends = [step.loop for step in program.steps if step.name == "end"]
+    assert len(loops) == len(set(loops)) == 3
+    assert sorted(loops) == sorted(ends)
+
+
+def test_only_attempts_with_multi_buffering_have_stages() -> None:
+    module = module_of(two_products)
+    plans = layouts_of(module, chip("Ascend910B3"), CompileOptions({}))
+    assert [bool(plan.staged) for plan in plans] == [True, True, False]
+    local = CompileOptions.from_request({"limit_auto_multi_buffer_only_for_local_buffer": True})
+    assert not any(plan.staged for plan in layouts_of(module, chip("Ascend910B3"), local))
