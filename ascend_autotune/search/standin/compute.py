@@ -1,0 +1,138 @@
+"""A launch's results, by Triton's interpreter over CPU tensors, in a process that compiles.
+
+Triton decides between compiler and interpreter when a kernel is decorated. Here a kernel that was
+decorated for the compiler is run by the interpreter: its Python function is rewritten as the
+interpreter rewrites it, but with globals of its own, and what the interpreter puts into
+`triton.language` is taken out again. While a kernel is computed no other thread may trace one.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import cache
+from typing import Any
+
+_LOCK = threading.RLock()
+_NUMPY = (2, 4)
+
+
+def compute(function: Any, arguments: Mapping[str, Any], grid: tuple[int, int, int]) -> None:
+    """Run every program of a launch of a JIT function. `arguments` are all, constants included.
+
+    Raises RuntimeError where the interpreter cannot run the kernel, or numpy is too new for it.
+    """
+    _check_numpy()
+    from triton.runtime import interpreter
+
+    with _LOCK, _patched(interpreter):
+        try:
+            kernel = _rewritten(interpreter, function.fn)
+            constants = {p.name for p in function.params if p.is_constexpr}
+            values = {
+                name: _converted(interpreter, arguments[name], name in constants)
+                for name in function.arg_names
+            }
+            builder = interpreter.interpreter_builder
+            builder.set_grid_dim(*grid)
+            for x in range(grid[0]):
+                for y in range(grid[1]):
+                    for z in range(grid[2]):
+                        builder.set_grid_idx(x, y, z)
+                        kernel(**values)
+        except Exception as error:
+            raise RuntimeError(
+                f"{function.__name__}: Triton's interpreter could not compute the results "
+                f"(modelled NPU): {type(error).__name__}: {error}"
+            ) from error
+
+
+def _check_numpy() -> None:
+    import numpy
+
+    version = tuple(int(part) for part in numpy.__version__.split(".")[:2])
+    if version >= _NUMPY:
+        raise RuntimeError(
+            f"numpy {numpy.__version__} is too new for the interpreter of triton-ascend: "
+            f"pip install 'numpy<2.4'"
+        )
+
+
+def _converted(interpreter: Any, value: Any, constant: bool) -> Any:
+    if constant or value is None:
+        return getattr(value, "value", value) if constant else value
+    return interpreter._implicit_cvt(value)
+
+
+@contextmanager
+def _patched(interpreter: Any) -> Iterator[None]:
+    """`triton.language` as the interpreter wants it, and helpers that can be called."""
+    import triton.language as tl
+    from triton.runtime.jit import JITFunction
+
+    places = (tl, tl.core, tl.math, tl.core.tensor, tl.core.dtype)
+    kept = [(place, dict(vars(place))) for place in places]
+    call = JITFunction.__call__
+    JITFunction.__call__ = lambda self, *args, **kwargs: _rewritten(interpreter, self.fn)(
+        *args, **kwargs
+    )
+    try:
+        interpreter._patch_lang(_seeing(tl))
+        interpreter._patch_lang(_seeing(tl.core))
+        yield
+    finally:
+        JITFunction.__call__ = call
+        for place, state in kept:
+            _restore(place, state)
+
+
+def _seeing(module: Any) -> Any:
+    """A function whose globals hold this module, which is where the interpreter looks for it."""
+    function = eval("lambda: None", {"__builtins__": {}, "language": module})
+    return function
+
+
+def _restore(place: Any, state: Mapping[str, Any]) -> None:
+    for name in [name for name in vars(place) if name not in state]:
+        delattr(place, name)
+    now = vars(place)
+    for name, value in state.items():
+        if now[name] is not value:
+            setattr(place, name, value)
+
+
+def _rewritten(interpreter: Any, function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function with its assignments turned into tensors, its globals as they are now."""
+    globals_ = dict(function.__globals__)
+    globals_["interpreter_builder"] = interpreter.interpreter_builder
+    globals_["triton"] = interpreter.triton
+    _interpret_imports(globals_, interpreter)
+    rewriter = _rewriter_class(interpreter)(function)
+    rewriter.into = globals_
+    return rewriter.rewrite_ast()  # type: ignore[no-any-return]
+
+
+def _interpret_imports(globals_: dict[str, Any], interpreter: Any) -> None:
+    """Names that a module imported out of `triton.language` are the interpreter's too."""
+    core = interpreter.tl.core
+    for name, value in globals_.items():
+        found = getattr(value, "__name__", None)
+        if found and getattr(value, "__module__", None) == core.__name__ and callable(value):
+            globals_[name] = getattr(core, found, value)
+
+
+@cache
+def _rewriter_class(interpreter: Any) -> Any:
+    class Rewriter(interpreter.FunctionRewriter):  # type: ignore[misc]
+        """The interpreter's, less what it leaves in the globals of the user's module."""
+
+        into: dict[str, Any]
+
+        def _compile_and_exec(self, tree: Any) -> Any:
+            code = compile(tree, filename=self.filename, mode="exec")
+            made: dict[str, Any] = {}
+            exec(code, self.into, made)
+            return made[self.fn.__name__]
+
+    return Rewriter
