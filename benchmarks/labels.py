@@ -32,6 +32,7 @@ from typing import Any
 from ascend_autotune.analysis.judge.cache import cache_root
 
 GROUNDTRUTH = Path(__file__).resolve().parents[2] / "shared" / "groundtruth"
+EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
 SETS = ("micro", "reports", "flaggems")
 FLAGGEMS = "flag-gems==5.0.2"
 
