@@ -12,6 +12,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
+from types import FunctionType
 from typing import Any
 
 _LOCK = threading.RLock()
@@ -26,9 +27,9 @@ def compute(function: Any, arguments: Mapping[str, Any], grid: tuple[int, int, i
     _check_numpy()
     from triton.runtime import interpreter
 
-    with _LOCK, _patched(interpreter):
+    with _LOCK, _patched(interpreter) as rewrite:
         try:
-            kernel = _rewritten(interpreter, function.fn)
+            kernel = rewrite(function.fn)
             constants = {p.name for p in function.params if p.is_constexpr}
             values = {
                 name: _converted(interpreter, arguments[name], name in constants)
@@ -66,21 +67,33 @@ def _converted(interpreter: Any, value: Any, constant: bool) -> Any:
 
 
 @contextmanager
-def _patched(interpreter: Any) -> Iterator[None]:
-    """`triton.language` as the interpreter wants it, and helpers that can be called."""
+def _patched(interpreter: Any) -> Iterator[Callable[[Any], Any]]:
+    """`triton.language` as the interpreter wants it, and helpers that can be called; gives what
+    rewrites a function to run in it."""
     import triton.language as tl
     from triton.runtime.jit import JITFunction
 
     places = (tl, tl.core, tl.math, tl.core.tensor, tl.core.dtype)
     kept = [(place, dict(vars(place))) for place in places]
     call = JITFunction.__call__
-    JITFunction.__call__ = lambda self, *args, **kwargs: _rewritten(interpreter, self.fn)(
-        *args, **kwargs
-    )
+    # Functions that were imported by name: what each was replaced by, under its identity.
+    replaced: dict[int, Any] = {}
+    made: dict[Any, Any] = {}
+
+    def rewrite(function: Any) -> Any:
+        found = made.get(function)
+        if found is None:
+            found = made[function] = _rewritten(interpreter, function, replaced)
+        return found
+
     try:
         interpreter._patch_lang(_seeing(tl))
         interpreter._patch_lang(_seeing(tl.core))
-        yield
+        for place, state in kept[:2]:
+            now = vars(place)
+            replaced |= {id(v): now[n] for n, v in state.items() if now[n] is not v}
+        JITFunction.__call__ = lambda self, *args, **kwargs: rewrite(self.fn)(*args, **kwargs)
+        yield rewrite
     finally:
         JITFunction.__call__ = call
         for place, state in kept:
@@ -89,8 +102,7 @@ def _patched(interpreter: Any) -> Iterator[None]:
 
 def _seeing(module: Any) -> Any:
     """A function whose globals hold this module, which is where the interpreter looks for it."""
-    function = eval("lambda: None", {"__builtins__": {}, "language": module})
-    return function
+    return FunctionType((lambda: None).__code__, {"language": module})
 
 
 def _restore(place: Any, state: Mapping[str, Any]) -> None:
@@ -102,24 +114,16 @@ def _restore(place: Any, state: Mapping[str, Any]) -> None:
             setattr(place, name, value)
 
 
-def _rewritten(interpreter: Any, function: Callable[..., Any]) -> Callable[..., Any]:
+def _rewritten(
+    interpreter: Any, function: Callable[..., Any], replaced: Mapping[int, Any]
+) -> Callable[..., Any]:
     """The function with its assignments turned into tensors, its globals as they are now."""
-    globals_ = dict(function.__globals__)
+    globals_ = {n: replaced.get(id(v), v) for n, v in function.__globals__.items()}
     globals_["interpreter_builder"] = interpreter.interpreter_builder
     globals_["triton"] = interpreter.triton
-    _interpret_imports(globals_, interpreter)
     rewriter = _rewriter_class(interpreter)(function)
     rewriter.into = globals_
     return rewriter.rewrite_ast()  # type: ignore[no-any-return]
-
-
-def _interpret_imports(globals_: dict[str, Any], interpreter: Any) -> None:
-    """Names that a module imported out of `triton.language` are the interpreter's too."""
-    core = interpreter.tl.core
-    for name, value in globals_.items():
-        found = getattr(value, "__name__", None)
-        if found and getattr(value, "__module__", None) == core.__name__ and callable(value):
-            globals_[name] = getattr(core, found, value)
 
 
 @cache

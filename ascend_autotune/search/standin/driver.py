@@ -133,17 +133,21 @@ class StandinDriver:
 
     def do_bench(
         self,
-        kernel_call: Callable[[], object],
+        fn: Callable[[], object],
+        warmup: object = 25,
+        rep: object = 100,
+        grad_to_none: object = None,
         quantiles: Sequence[float] | None = None,
         return_mode: str = "mean",
         **_ignored: object,
     ) -> Any:
-        """The modelled ms of one call, for each quantile: it is the same every time.
+        """The modelled ms of one call of `fn`, for each quantile: it is the same every time.
 
-        As Triton's own do_bench, a float without quantiles or with one, else a list.
+        As Triton's own do_bench, a float without quantiles or with one, else a list. The rest of
+        Triton's parameters means nothing here.
         """
         before = self.clock.picoseconds
-        kernel_call()
+        fn()
         taken = (self.clock.picoseconds - before) / 1e9
         if quantiles is not None:
             return taken if len(quantiles) == 1 else [taken] * len(quantiles)

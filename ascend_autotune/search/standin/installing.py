@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import threading
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ascend_autotune.analysis.chips import DEFAULT_CHIP, Chip, chip
@@ -22,13 +23,22 @@ COMPUTE = "ASCEND_AUTOTUNE_STANDIN_COMPUTE"
 _BACKEND = "ascend"
 
 
+@dataclass(frozen=True)
+class _Before:
+    """Triton's driver place with all its state, its backend, its benchmark function."""
+
+    state: dict[str, Any]
+    backend: Any
+    do_bench: Any
+
+
 class _Place:
     """What is in Triton's places now, and what was there before. One for the process."""
 
     def __init__(self) -> None:
         self.lock = threading.RLock()
         self.driver: StandinDriver | None = None
-        self.before: tuple[dict[str, Any], Any] | None = None
+        self.before: _Before | None = None
 
 
 _PLACE = _Place()
@@ -76,13 +86,15 @@ def deactivate() -> None:
         driver, before = _PLACE.driver, _PLACE.before
         if driver is None or before is None:
             return
+        from triton import testing
         from triton.backends import backends
         from triton.runtime import driver as place
 
-        state, backend = before
-        backends[_BACKEND] = backend
+        backends[_BACKEND] = before.backend
         vars(place).clear()
-        vars(place).update(state)
+        vars(place).update(before.state)
+        if testing.do_bench == driver.do_bench:
+            testing.do_bench = before.do_bench
         _PLACE.driver = _PLACE.before = None
         driver.faults.release()
         logger.debug("the modelled NPU is gone")
@@ -97,6 +109,7 @@ def _install(
             f"the modelled NPU needs triton-ascend 3.2.0, and this is {flavour}: install that in "
             f"an environment of its own (pip install 'ascend-autotune[ascend]')"
         )
+    from triton import testing
     from triton.backends import Backend, backends
     from triton.runtime import driver as place
 
@@ -106,10 +119,12 @@ def _install(
     driver = StandinDriver(described, compute=compute, faults=faults, judge=judge)
     backend = backends[_BACKEND]
     # `active` is made on first use, under different names: keep the object's whole state.
-    _PLACE.before = (dict(vars(place)), backend)
+    _PLACE.before = _Before(dict(vars(place)), backend, testing.do_bench)
     _PLACE.driver = driver
     backends[_BACKEND] = Backend(make_backend_class(backend.compiler, driver), backend.driver)
     place.set_active(driver)
+    # triton-ascend's own asks torch.npu first, which torch alone does not have.
+    testing.do_bench = driver.do_bench
     logger.debug("a modelled NPU (%s) is Triton's device: every time is modelled", described.name)
     return driver
 
