@@ -22,9 +22,16 @@ _NUMPY = (2, 4)
 def compute(function: Any, arguments: Mapping[str, Any], grid: tuple[int, int, int]) -> None:
     """Run every program of a launch of a JIT function. `arguments` are all, constants included.
 
-    Raises RuntimeError where the interpreter cannot run the kernel, or numpy is too new for it.
+    Raises RuntimeError where the interpreter cannot run the kernel, numpy is too new for it, or
+    an argument is no tensor of the CPU: the interpreter follows every address that it is given.
     """
     _check_numpy()
+    for name, value in arguments.items():
+        if hasattr(value, "data_ptr") and not _on_cpu(value):
+            raise RuntimeError(
+                f"{function.__name__}: {name} is no CPU tensor of torch, and the modelled NPU "
+                f"computes results on those alone"
+            )
     from triton.runtime import interpreter
 
     with _LOCK, _patched(interpreter) as rewrite:
@@ -58,6 +65,10 @@ def _check_numpy() -> None:
             f"numpy {numpy.__version__} is too new for the interpreter of triton-ascend: "
             f"pip install 'numpy<2.4'"
         )
+
+
+def _on_cpu(tensor: Any) -> bool:
+    return getattr(getattr(tensor, "device", None), "type", None) == "cpu"
 
 
 def _converted(interpreter: Any, value: Any, constant: bool) -> Any:

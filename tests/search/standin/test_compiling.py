@@ -69,14 +69,16 @@ def test_an_overflow_is_what_a_user_of_triton_ascend_gets(standin) -> None:
 def test_what_fits_only_after_a_fallback_compiles_as_that(standin) -> None:
     import json
 
-    from tests.search.standin.kernels import Tensor, softmax
+    from tests.search.standin.kernels import Tensor, triangle
 
-    kernel = softmax[(8,)](Tensor("fp32"), Tensor("fp32"), 100, 128, BLOCK=8192)
-    fallback = json.loads(kernel.kernel)["fallback"]
-    plain = softmax[(8,)](Tensor("fp32"), Tensor("fp32"), 100, 128, BLOCK=8192, multibuffer=False)
-    if "enable-auto-multi-buffer" in fallback:
-        assert standin.clock.picoseconds % 2 == 0
-    assert json.loads(plain.kernel)["options"]["multibuffer"] is False
+    def launch(**options: object) -> tuple[list[str], float]:
+        run = lambda: triangle[(8,)](Tensor("fp32"), Tensor("fp32"), 1, BLOCK=20480, **options)  # noqa: E731
+        return json.loads(run().kernel)["fallback"], standin.do_bench(run)
+
+    (fallback, time), (nothing, plain) = launch(), launch(multibuffer=False)
+    assert "enable-auto-multi-buffer" in fallback
+    assert nothing == []
+    assert time == plain
 
 
 def test_the_front_ends_refusal_is_its_own(standin) -> None:

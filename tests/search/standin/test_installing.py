@@ -98,7 +98,8 @@ def test_no_triton_is_said_plainly(monkeypatch) -> None:
 
 def test_importing_brings_neither_triton_nor_torch() -> None:
     code = (
-        "import sys, ascend_autotune.search.standin as s; s.active(); s.standin_info('Ascend910B3');"
+        "import sys, ascend_autotune.search.standin as s;"
+        "s.active(); s.standin_info('Ascend910B3');"
         "sys.exit(any(name in sys.modules for name in ('torch', 'triton', 'numpy')))"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
