@@ -186,26 +186,6 @@ def _drains(op: Operation) -> bool:
     return len(op.operands) < 3 or box_of(op.operands[2]) is not None
 
 
-def mixed_loops(plan: CubePlan) -> tuple[bool, bool]:
-    """May CVPipelining and TileCubeVectorLoop tile the (vector, cube) work of some loop?
-
-    Only loops that hand tiles from one core to the other are cut into stages; a stage
-    whose dots add to a sum in L0C is not tiled, nor is one with a load that turns or
-    gathers (TileCubeVectorLoop needs one dimension along which all of it can be sliced).
-    """
-    vector = cube = False
-    for dot in plan.dots:
-        if dot.parent is None or dot.parent.name == "tt.func":
-            continue
-        sources = [plan.operands[dot, index] for index in (0, 1)]
-        fed = any(source in plan.computed for source in sources)
-        kept = len(dot.operands) > 2 and dot.operands[2] in plan.resident
-        if fed or not kept:
-            vector = vector or not (plan.turned or plan.scattered)
-            cube = cube or not kept
-    return vector, cube
-
-
 # -- the cube core's program ---------------------------------------------------------------
 
 
@@ -222,6 +202,7 @@ class _CubeLowering:
         self.program = Program()
         self.scope: tuple[int, ...] = ()
         self.loaded: dict[Operation, Buffer] = {}
+        self.fetched: dict[tuple[Operation, int], Buffer] = {}
         self.sums: dict[Value, Buffer] = {}
         self._loops = 0
 
@@ -253,6 +234,9 @@ class _CubeLowering:
                 self._for(op)
             elif op.regions and op.name in ("scf.if", "scf.while"):
                 self._region(op)
+            for result in op.results:
+                if result in self.plan.computed:
+                    self._fetch(result)
 
     def _buffer(self, shape: tuple[int, ...], dtype: str, memory: str, op: Operation) -> Buffer:
         bits = 32 if memory == "l0c" else max(8, width(dtype))
@@ -274,11 +258,21 @@ class _CubeLowering:
         self._step("nd2nz", [], buffer, op)
         return buffer
 
+    def _fetch(self, source: Value) -> None:
+        """What the vector core made comes from the workspace as soon as it is there, once for
+        each dot that reads it (InsertLoadStoreForMixCV)."""
+        for (dot, index), operand in self.plan.operands.items():
+            if operand is source:
+                buffer = self._into_l1(source.type.shape, source.type.dtype, dot)
+                self.fetched[dot, index] = buffer
+
     def _dot(self, op: Operation) -> None:
         inputs = []
         for index in (0, 1):
             source = self.plan.operands[op, index]
             buffer = self.loaded.get(source.op) if source.op is not None else None
+            if buffer is None:
+                buffer = self.fetched.get((op, index))
             if buffer is None:
                 buffer = self._into_l1(source.type.shape, source.type.dtype, op)
             inputs.append(buffer)

@@ -20,6 +20,7 @@ class Entry:
     """Buffers that share one place: `size` bytes a copy, alive in [first, last].
 
     `dma`: written or read by a copy to or from global memory (placed first in UB).
+    `parts`: the compiler may work on so small a part of it at a time, and hold no more.
     """
 
     memory: str
@@ -30,6 +31,7 @@ class Entry:
     buffers: tuple[Buffer, ...]
     dma: bool
     sure: bool
+    parts: int = 1
 
 
 def size_of(buffer: Buffer) -> int:

@@ -11,11 +11,25 @@ and a size is one number per candidate.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from ascend_autotune.analysis.parametric.sym import Vector, vector
 from ascend_autotune.analysis.plan.lifetimes import Entry
+
+
+@dataclass(frozen=True)
+class Need:
+    """Bytes that PlanMemory asks for, per candidate.
+
+    `whole`: the largest sum of live bytes. `part`: the same where entries that may be worked
+    on in parts are. `likely`: the sum of all where that fits, else the first fit.
+    """
+
+    whole: Vector
+    part: Vector
+    likely: Vector
 
 
 class Sizes:
@@ -31,7 +45,7 @@ class Sizes:
         self.figures = figures
         # By id: what is known of is kept alive beside it.
         self._known: dict[int, tuple[int, Vector]] = {}
-        self._needs: dict[tuple[int, int], tuple[Sequence[Entry], Vector, Vector]] = {}
+        self._needs: dict[tuple[int, int], tuple[Sequence[Entry], Need]] = {}
 
     def vector(self, size: int) -> Vector:
         return vector(size, self.total_count, self.chosen)
@@ -53,19 +67,17 @@ class Sizes:
             held += size if copies == 1 else size * copies
         return held
 
-    def needs(self, entries: Sequence[Entry], capacity: int) -> tuple[Vector, Vector]:
-        """(least, likely) bytes that PlanMemory asks for, per candidate.
-
-        The likely need is the sum where that fits, else the first fit.
-        """
+    def needs(self, entries: Sequence[Entry], capacity: int) -> Need:
         key = id(entries), capacity
         found = self._needs.get(key)
         if found is None:
-            found = self._needs[key] = entries, *self._work_out(entries, capacity)
-        return found[1:]
+            found = self._needs[key] = entries, self._work_out(entries, capacity)
+        return found[1]
 
-    def _work_out(self, entries: Sequence[Entry], capacity: int) -> tuple[Vector, Vector]:
-        low = live_maximum([entry for entry in entries if entry.sure], self)
+    def _work_out(self, entries: Sequence[Entry], capacity: int) -> Need:
+        sure = [entry for entry in entries if entry.sure]
+        low = live_maximum(sure, self)
+        part = least_live(sure, self) if any(entry.parts != 1 for entry in sure) else low
         need = self.sum(entries)
         open_ = need > capacity
         if not self.figures:
@@ -74,7 +86,7 @@ class Sizes:
         chosen = np.flatnonzero(open_)
         if len(chosen):
             need[chosen] = first_fit(entries, [self.one(entry)[chosen] for entry in entries])
-        return low, need
+        return Need(low, part, need)
 
 
 def live_maximum(entries: Sequence[Entry], sizes: Sizes) -> Vector:
@@ -82,6 +94,18 @@ def live_maximum(entries: Sequence[Entry], sizes: Sizes) -> Vector:
     best = np.zeros(sizes.count, dtype=np.int64)
     for alive in _crowds(entries):
         np.maximum(best, sizes.sum(alive), out=best)
+    return best
+
+
+def least_live(entries: Sequence[Entry], sizes: Sizes) -> Vector:
+    """The same of what is certain: of entries that may be worked on in parts, one part."""
+    parts = sorted({entry.parts for entry in entries})
+    best = np.zeros(sizes.count, dtype=np.int64)
+    for alive in _crowds(entries):
+        held = np.zeros(sizes.count, dtype=np.int64)
+        for count in parts:
+            held += sizes.sum([entry for entry in alive if entry.parts == count]) // count
+        np.maximum(best, held, out=best)
     return best
 
 

@@ -7,7 +7,7 @@ that waits for no separator of a later stage.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from ascend_autotune.analysis.ir import Operation, Value
@@ -52,7 +52,7 @@ def units_of(
     that works on both cores, which the pass leaves alone."""
     reader = _Reader(program, cube, loop)
     for unit in _vector_units(program.steps[span[0] + 1 : span[1]]):
-        if unit.op is not None and unit.steps[0].name == "loop" and _has_dots(unit.op):
+        if unit.op is not None and unit.steps[0].name == "loop" and has_dots(unit.op):
             if len(unit.steps) > 2 or any(step.name not in ("loop", "end") for step in unit.steps):
                 return None
             unit.core = CUBE
@@ -64,7 +64,8 @@ def units_of(
     return reader.units
 
 
-def _has_dots(op: Operation) -> bool:
+def has_dots(op: Operation) -> bool:
+    """Is there a dot in the operation's regions?"""
     return any(inside.name in DOTS for inside in op.walk())
 
 
@@ -254,26 +255,3 @@ def _with_sources(chosen: Sequence[Unit], where: dict[Unit, int]) -> set[Unit] |
             item.add(source)
             stack.append(source)
     return item
-
-
-def crossing(stages: Sequence[Stage], homes: Collection[Buffer]) -> dict[Buffer, Unit]:
-    """Tiles that one stage of the vector core makes and another reads, and their makers.
-
-    What the loop carries anyway is not among them.
-    """
-    makers: dict[Buffer, tuple[Unit, Stage]] = {}
-    for stage in stages:
-        for unit in stage.units:
-            for step in unit.steps:
-                for buffer in (step.output, step.also):
-                    if buffer is not None and buffer not in homes:
-                        makers[buffer] = unit, stage
-    found: dict[Buffer, Unit] = {}
-    for stage in stages:
-        for unit in stage.units:
-            for step in unit.steps:
-                for buffer in step.inputs:
-                    maker, home = makers.get(buffer, (unit, stage))
-                    if home is not stage:
-                        found[buffer] = maker
-    return found

@@ -150,6 +150,7 @@ class Program:
     # Loops (by number) that are scf.for all the way out: only there copies are doubled.
     doubling: set[int] = field(default_factory=set)
     branches: set[int] = field(default_factory=set)  # scopes that are scf.if
+    made: int = 0  # loops that stand for stages: their numbers are negative
     # A conditional result is one of two buffers: a use of the first is a use of both.
     joined: dict[Buffer, list[Buffer]] = field(default_factory=dict)
     # Where a value leaves for the cube core's workspace.

@@ -1,4 +1,4 @@
-"""Rewrites a tile program whose mixed loops the compiler cuts into stages.
+"""Rewrites the programs of both cores where the compiler cuts mixed loops into stages.
 
 Source: createNewLoops, expandOutputInits and migrateOps of the CVPipelining pass
 (AscendNPU-IR v1.2.0): the loop advances by several rounds, each stage is a loop over these
@@ -7,20 +7,22 @@ rounds, and a tile that passes from stage to stage is held once a round.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from ascend_autotune.analysis.ir import Operation
-from ascend_autotune.analysis.plan.cube import CubePlan
+from ascend_autotune.analysis.plan.cube import DOTS, CubePlan
 from ascend_autotune.analysis.plan.pipelining import (
+    CUBE,
     VECTOR,
     Stage,
-    Unit,
-    crossing,
+    has_dots,
     stages_of,
     units_of,
 )
 from ascend_autotune.analysis.plan.program import Buffer, Program, Reuse, Step
+
+_BRACKETS = frozenset({"loop", "if", "end"})
 
 
 @dataclass(frozen=True)
@@ -31,6 +33,41 @@ class Pipelined:
     stages: tuple[Stage, ...]
 
 
+def mixed_loops(program: Program, cube: CubePlan) -> frozenset[Operation]:
+    """The loops that the passes may cut into stages, and tile those."""
+    found = set()
+    for loop in program.steps:
+        op = loop.op
+        if loop.name != "loop" or op is None or not _is_for(op) or not has_dots(op):
+            continue
+        steps = [s for s in program.steps if loop.loop in s.scope and s.name not in _BRACKETS]
+        if steps and not _feeds_element_by_element(op, steps, cube):
+            found.add(op)
+    return frozenset(found)
+
+
+def _feeds_element_by_element(loop: Operation, steps: Sequence[Step], cube: CubePlan) -> bool:
+    """Does the vector core only feed the cube core here, by a loop over single elements?
+
+    All its work is one stage then, ahead of the dots. TileCubeVectorLoop finds nothing in the
+    inner loop that it could take into a tile, and leaves that stage as it is.
+    """
+    returns = any(
+        step.name == "load" and step.op is not None and (step.op.name in DOTS or step.op.regions)
+        for step in steps
+    )
+    return not returns and any(op in cube.scattered for op in loop.walk())
+
+
+def inside(program: Program, loops: frozenset[Operation]) -> frozenset[Buffer]:
+    """The buffers that a program allocates inside any of these loops."""
+    numbers = {s.loop for s in program.steps if s.name == "loop" and s.op in loops}
+    return frozenset(b for b in program.buffers if numbers.intersection(b.scope))
+
+
+# -- the vector core -----------------------------------------------------------------------
+
+
 def pipeline(program: Program, cube: CubePlan, rounds: int) -> list[Pipelined]:
     """Cut every loop of the vector core's program that the pass would cut, outermost first."""
     found: list[Pipelined] = []
@@ -39,19 +76,17 @@ def pipeline(program: Program, cube: CubePlan, rounds: int) -> list[Pipelined]:
     while place < len(program.steps):
         step = program.steps[place]
         place += 1
-        if step.name != "loop" or step.loop in done or not _is_for(step.op):
-            continue
-        if any(loop in done for loop in step.scope):
+        if step.name != "loop" or not _is_for(step.op) or done.intersection(step.scope):
             continue
         assert step.op is not None
         span = place - 1, _end(program.steps, place - 1)
         units = units_of(program, cube, step.loop, span, step.op)
         stages = stages_of(units) if units is not None else None
-        if stages is None:
-            continue
-        done.add(step.loop)
-        _Cut(program, step, span, rounds).into(stages)
-        found.append(Pipelined(step.op, tuple(stages)))
+        if stages is not None:
+            done.add(step.loop)
+            parts = [_steps(stage) for stage in stages if stage.core == VECTOR]
+            _Cut(program, span, rounds).into(parts)
+            found.append(Pipelined(step.op, tuple(stages)))
     return found
 
 
@@ -67,62 +102,126 @@ def _end(steps: Sequence[Step], start: int) -> int:
     )
 
 
+def _steps(stage: Stage) -> list[Step]:
+    units = sorted(stage.units, key=lambda unit: unit.place)
+    return [step for unit in units for step in unit.steps]
+
+
+# -- the cube core -------------------------------------------------------------------------
+
+
+def pipeline_cube(program: Program, found: Sequence[Pipelined], rounds: int) -> None:
+    """Cut the same loops of the cube core's program in the same way."""
+    for cut in found:
+        start = next(
+            i for i, s in enumerate(program.steps) if s.name == "loop" and s.op is cut.loop
+        )
+        span = start, _end(program.steps, start)
+        parts = _cube_parts(program.steps[span[0] + 1 : span[1]], cut.stages)
+        _Cut(program, span, rounds).into(parts)
+
+
+def _cube_parts(steps: Sequence[Step], stages: Sequence[Stage]) -> list[list[Step]]:
+    """Each stage's instructions: its dots and loops, their fixpipes and their first loads."""
+    cores = [stage for stage in stages if stage.core == CUBE]
+    place: dict[Operation | None, int] = {
+        unit.op: i for i, stage in enumerate(cores) for unit in stage.units
+    }
+    owner: list[int | None] = [None] * len(steps)
+    first: dict[Buffer, int] = {}
+    around: int | None = None  # the stage of the loop that stands around
+    depth = 0
+    for i, step in enumerate(steps):
+        if step.name in ("loop", "if"):
+            around = place.get(step.op) if depth == 0 else around
+            depth += 1
+        owner[i] = around if depth else place.get(step.op)
+        depth -= step.name == "end"
+        if owner[i] is not None and step.name != "nd2nz":
+            for buffer in step.inputs:
+                first.setdefault(buffer, owner[i] or 0)
+    parts: list[list[Step]] = [[] for _ in cores]
+    for step, stage in zip(steps, owner, strict=True):
+        if step.name == "nd2nz" and step.output is not None:
+            stage = first.get(step.output, stage)
+        parts[stage or 0].append(step)
+    return parts
+
+
+# -- both ----------------------------------------------------------------------------------
+
+
 class _Cut:
-    """One loop of a program, to be replaced by a loop of stages."""
+    """One loop of a program, to be replaced by a loop of loops."""
 
-    def __init__(self, program: Program, loop: Step, span: tuple[int, int], rounds: int) -> None:
-        self.program, self.loop, self.rounds = program, loop, rounds
+    def __init__(self, program: Program, span: tuple[int, int], rounds: int) -> None:
+        self.program, self.rounds = program, rounds
         self.start, self.end = span
-        self.inside = (*loop.scope, loop.loop)
+        self.loop = program.steps[self.start]
+        self.inside = (*self.loop.scope, self.loop.loop)
 
-    def into(self, stages: Sequence[Stage]) -> None:
-        program = self.program
-        carried = [item for item in program.carried if item.loop == self.loop.loop]
+    def into(self, parts: Sequence[Sequence[Step]]) -> None:
+        carried = [item for item in self.program.carried if item.loop == self.loop.loop]
         kept = {buffer for item in carried for buffer in (item.home, item.yielded)}
-        shared = crossing(stages, kept)
+        makers = {
+            buffer: i
+            for i, part in enumerate(parts)
+            for step in part
+            for buffer in (step.output, step.also)
+            if buffer is not None and buffer not in kept and self._is_inside(buffer.scope)
+        }
+        shared: dict[Buffer, int] = {}
+        for i, part in enumerate(parts):
+            for step in part:
+                for buffer in step.inputs:
+                    if makers.get(buffer, i) != i:
+                        shared[buffer] = makers[buffer]
         for buffer in shared:
             buffer.shape = (self.rounds, *buffer.shape)
-        body: list[Step] = []
-        for stage in stages:
-            if stage.core == VECTOR:
-                body.extend(self._stage(stage, shared))
-        program.steps[self.start + 1 : self.end] = body
+            if buffer.units is not None:
+                buffer.units = (1, *buffer.units)
+        # What a load fills is there from the loop's beginning: its memory is marked there.
+        early = [buffer for buffer in shared if buffer.loaded]
+        body = [self._step("open", buffer) for buffer in early]
+        for i, part in enumerate(parts):
+            opened = [b for b, maker in shared.items() if maker == i and not b.loaded]
+            body.extend(self._part(part, opened, shared.keys()))
+        self.program.steps[self.start + 1 : self.end] = body
 
-    def _stage(self, stage: Stage, shared: dict[Buffer, Unit]) -> list[Step]:
-        program = self.program
-        number = self._fresh()
-        units = sorted(stage.units, key=lambda unit: unit.place)
-        steps = [step for unit in units for step in unit.steps]
-        written = {b for step in steps for b in (step.output, step.also, *step.temporaries) if b}
-        for buffer in written - shared.keys():
-            buffer.scope = self._inner(buffer.scope, number)
+    def _part(
+        self, part: Sequence[Step], opened: Sequence[Buffer], shared: Collection[Buffer]
+    ) -> list[Step]:
+        program, number = self.program, self._fresh()
+        written = {b for step in part for b in (step.output, step.also, *step.temporaries) if b}
+        for buffer in written:
+            if buffer not in shared:
+                buffer.scope = self._inner(buffer.scope, number)
         for item in program.carried:
             if item.loop == self.loop.loop and item.yielded in written:
                 item.loop = number
-        for step in steps:
+        for step in part:
             step.scope = self._inner(step.scope, number)
-        opened = [self._step("open", b) for b, unit in shared.items() if unit in stage.units]
         begin, end = self._step("loop"), self._step("end")
         begin.loop = end.loop = number
-        return [*opened, begin, *steps, end]
+        return [*(self._step("open", buffer) for buffer in opened), begin, *part, end]
 
     def _fresh(self) -> int:
+        """A number that no loop has, for one that is an scf.for like the loop that is cut."""
         program = self.program
-        number = 1 + max(step.loop for step in program.steps)
-        number = max(number, *program.doubling, *program.branches, self._last) + 1
-        self._last = number
+        program.made += 1
+        number = -program.made
         if self.loop.loop in program.doubling:
             program.doubling.add(number)
         return number
 
-    _last = 0
+    def _is_inside(self, scope: tuple[int, ...]) -> bool:
+        return scope[: len(self.inside)] == self.inside
 
     def _inner(self, scope: tuple[int, ...], number: int) -> tuple[int, ...]:
         """The same scope inside the stage's loop."""
-        depth = len(self.inside)
-        if scope[:depth] != self.inside:
+        if not self._is_inside(scope):
             return scope
-        return (*self.inside, number, *scope[depth:])
+        return (*self.inside, number, *scope[len(self.inside) :])
 
     def _step(self, name: str, output: Buffer | None = None) -> Step:
         return Step(name, (), output, Reuse.NEVER, (), self.inside, self.loop.op)

@@ -1,0 +1,156 @@
+"""The programs of both cores of one kernel, as each attempt of the compiler lays them out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
+
+from ascend_autotune.analysis.affine import Forms
+from ascend_autotune.analysis.ir import Module, Operation
+from ascend_autotune.analysis.options import CompileOptions
+from ascend_autotune.analysis.plan.cube import DOTS, CubePlan, lower_cube, plan_cube
+from ascend_autotune.analysis.plan.lifetimes import Entry, Lives
+from ascend_autotune.analysis.plan.lower import lower_vector
+from ascend_autotune.analysis.plan.program import Program
+from ascend_autotune.analysis.plan.stages import inside, mixed_loops, pipeline, pipeline_cube
+
+Entries = Mapping[str, Sequence[Entry]]
+
+
+class Programs:
+    """Each program is made once; attempts share the entries that they have in common."""
+
+    def __init__(self, module: Module, options: CompileOptions) -> None:
+        self.module, self.options = module, options
+        self.forms = Forms(module)
+        has_dots = any(op.name in DOTS for op in module.kernel.walk())
+        self.cube: CubePlan | None = plan_cube(module, self.forms) if has_dots else None
+        self._vector: dict[bool, Lives] = {}
+        self._staged: dict[bool, tuple[Lives, Lives] | None] = {}
+        self._entries: dict[tuple[Lives, bool, bool, bool], Entries] = {}
+
+    def vector(self, code_motion: bool) -> Lives:
+        lives = self._vector.get(code_motion)
+        if lives is None:
+            program = self._lowered(code_motion)
+            lives = self._vector[code_motion] = Lives(program)
+            if not program.moved:  # nothing that code motion touches: one program serves both
+                self._vector[not code_motion] = lives
+        return lives
+
+    @cached_property
+    def cube_lives(self) -> Lives | None:
+        return Lives(lower_cube(self.module, self.cube)) if self.cube is not None else None
+
+    def _lowered(self, code_motion: bool) -> Program:
+        return lower_vector(
+            self.module,
+            self.forms,
+            cube=self.cube,
+            split=self.options.flag("enable_auto_bind_sub_block", True),
+            code_motion=code_motion,
+        )
+
+    @cached_property
+    def mixed(self) -> frozenset[Operation]:
+        """The loops that CVPipelining may cut into stages."""
+        if self.cube is None:
+            return frozenset()
+        return mixed_loops(self.vector(True).program, self.cube)
+
+    def staged(self, code_motion: bool) -> tuple[Lives, Lives] | None:
+        """The programs (vector, cube) with loops cut into stages; None where none is cut."""
+        if self.cube is None or not self.mixed:
+            return None
+        if code_motion not in self._staged:
+            program = self._lowered(code_motion)
+            rounds = self.options.number("set_workspace_multibuffer", 4)
+            found = pipeline(program, self.cube, rounds)
+            both = None
+            if found:
+                cube = lower_cube(self.module, self.cube)
+                pipeline_cube(cube, found, rounds)
+                both = Lives(program), Lives(cube)
+            self._staged[code_motion] = both
+            if not program.moved:
+                self._staged[not code_motion] = both
+        return self._staged[code_motion]
+
+    # -- entries -----------------------------------------------------------------------
+
+    def orders(self, *, doubled: bool, code_motion: bool, cuts: bool) -> tuple[Entries, ...]:
+        """The entries under each order of merging; `cuts`: stages may be worked on in parts."""
+        return self._orders(self.vector(code_motion), self.cube_lives, doubled, cuts)
+
+    def staged_orders(self, *, doubled: bool, code_motion: bool) -> tuple[Entries, ...]:
+        both = self.staged(code_motion)
+        return self._orders(*both, doubled, True) if both is not None else ()
+
+    def _orders(
+        self, vector: Lives, cube: Lives | None, doubled: bool, cuts: bool
+    ) -> tuple[Entries, ...]:
+        fixed = self._placed(cube, doubled, False, cuts) if cube is not None else {}
+        # In a mix kernel only the cube core's loads are doubled (only-cube).
+        alone = doubled and cube is None
+        return tuple(
+            {**self._placed(vector, alone, forward, cuts), **fixed}
+            for forward in ((False, True) if vector.has_choices else (False,))
+        )
+
+    def _placed(self, lives: Lives, doubled: bool, forward: bool, cuts: bool) -> Entries:
+        cuts = cuts and bool(self.mixed)
+        key = lives, doubled, forward, cuts
+        found = self._entries.get(key)
+        if found is None:
+            l0c = doubled and self.options.doubles_l0c
+            entries = lives.entries(doubled=doubled, l0c_doubled=l0c, forward=forward)
+            if cuts:
+                entries = self._in_parts(entries, lives.program)
+            found = self._entries[key] = _by_memory(entries)
+        return found
+
+    def _in_parts(self, entries: Sequence[Entry], program: Program) -> list[Entry]:
+        """TileCubeVectorLoop: the tiles of a stage, and of nothing around it, may be parted."""
+        within = inside(program, self.mixed)
+        parts = {"ub": self.options.number("tile_mix_vector_loop", 2)}
+        tiles = self.options.number("tile_mix_cube_loop", 2)
+        return [
+            replace(entry, parts=parts.get(entry.memory, tiles))
+            if all(buffer in within for buffer in entry.buffers)
+            else entry
+            for entry in entries
+        ]
+
+    @cached_property
+    def drained(self) -> tuple[int, ...]:
+        """Bytes in l0c of the products that mixed loops hand over, one by one."""
+        lives = self.cube_lives
+        if lives is None:
+            return ()
+        within = inside(lives.program, self.mixed)
+        return tuple(
+            entry.size
+            for entry in lives.entries(doubled=False)
+            if entry.memory == "l0c" and all(b in within for b in entry.buffers)
+        )
+
+    @cached_property
+    def operands(self) -> dict[str, list[int]]:
+        """Bytes of the tiles that pass through l0a and l0b."""
+        if self.cube is None:
+            return {}
+        return {
+            memory: [
+                dot.operands[index].type.numel * max(8, dot.operands[index].type.bits) // 8
+                for dot in self.cube.dots
+            ]
+            for index, memory in enumerate(("l0a", "l0b"))
+        }
+
+
+def _by_memory(entries: Sequence[Entry]) -> dict[str, list[Entry]]:
+    found: dict[str, list[Entry]] = {}
+    for entry in entries:
+        found.setdefault(entry.memory, []).append(entry)
+    return found
