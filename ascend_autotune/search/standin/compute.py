@@ -12,11 +12,14 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
-from types import FunctionType
+from types import CodeType, FunctionType
 from typing import Any
+from weakref import WeakKeyDictionary
 
 _LOCK = threading.RLock()
 _NUMPY = (2, 4)
+# The rewritten source of functions that have run, as code.
+_CODES: WeakKeyDictionary[Callable[..., Any], Any] = WeakKeyDictionary()
 
 
 def compute(function: Any, arguments: Mapping[str, Any], grid: tuple[int, int, int]) -> None:
@@ -100,6 +103,9 @@ def _patched(interpreter: Any) -> Iterator[Callable[[Any], Any]]:
     try:
         interpreter._patch_lang(_seeing(tl))
         interpreter._patch_lang(_seeing(tl.core))
+        for place in (tl, tl.core):
+            for name in ("reduce", "associative_scan"):
+                setattr(place, name, _combining(getattr(place, name), tl.standard))
         for place, state in kept[:2]:
             now = vars(place)
             replaced |= {id(v): now[n] for n, v in state.items() if now[n] is not v}
@@ -116,6 +122,21 @@ def _seeing(module: Any) -> Any:
     return FunctionType((lambda: None).__code__, {"language": module})
 
 
+def _combining(reduction: Any, standard: Any) -> Any:
+    """The reduction, with the combinations of triton-ascend's own tl.max and the like replaced by
+    their twins in `standard`, which the interpreter hands to numpy (a maximum with a NaN in it is
+    NaN there); the rest it walks through element by element."""
+
+    def reduce(given: Any, axis: Any, combine: Any, *args: Any, **kwargs: Any) -> Any:
+        function = getattr(combine, "fn", None)
+        if function is not None and function.__module__.startswith("triton."):
+            name = function.__name__.removesuffix("_default").removesuffix("_propagate_nan")
+            combine = getattr(standard, name, combine)
+        return reduction(given, axis, combine, *args, **kwargs)
+
+    return reduce
+
+
 def _restore(place: Any, state: Mapping[str, Any]) -> None:
     for name in [name for name in vars(place) if name not in state]:
         delattr(place, name)
@@ -129,25 +150,25 @@ def _rewritten(
     interpreter: Any, function: Callable[..., Any], replaced: Mapping[int, Any]
 ) -> Callable[..., Any]:
     """The function with its assignments turned into tensors, its globals as they are now."""
+    code = _CODES.get(function)
+    if code is None:
+        code = _CODES[function] = _rewriter_class(interpreter)(function).rewrite_ast()
     globals_ = {n: replaced.get(id(v), v) for n, v in function.__globals__.items()}
     globals_["interpreter_builder"] = interpreter.interpreter_builder
     globals_["triton"] = interpreter.triton
-    rewriter = _rewriter_class(interpreter)(function)
-    rewriter.into = globals_
-    return rewriter.rewrite_ast()  # type: ignore[no-any-return]
+    if not isinstance(code, CodeType):  # a function without source text stays as it is
+        return FunctionType(function.__code__, globals_, None, function.__defaults__)
+    made: dict[str, Any] = {}
+    exec(code, globals_, made)
+    return made[function.__name__]  # type: ignore[no-any-return]
 
 
 @cache
 def _rewriter_class(interpreter: Any) -> Any:
     class Rewriter(interpreter.FunctionRewriter):  # type: ignore[misc]
-        """The interpreter's, less what it leaves in the globals of the user's module."""
-
-        into: dict[str, Any]
+        """The interpreter's, stopped short of where it fills the globals of the user's module."""
 
         def _compile_and_exec(self, tree: Any) -> Any:
-            code = compile(tree, filename=self.filename, mode="exec")
-            made: dict[str, Any] = {}
-            exec(code, self.into, made)
-            return made[self.fn.__name__]
+            return compile(tree, filename=self.filename, mode="exec")
 
     return Rewriter
