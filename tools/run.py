@@ -25,9 +25,11 @@ import json
 import os
 import platform
 import shutil
+import socket
 import subprocess
 import sys
 import time
+import urllib.parse
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -36,6 +38,10 @@ ENVIRONMENTS = ROOT / ".envs"
 ASCEND = "triton-ascend"
 DEFAULT_TEST_WORKERS = 2
 OLDEST_PIP_WITH_PYTHON_OPTION = (22, 3)
+# For the tests that compute a kernel's results. Only the CPU build: PyPI's for Linux requires
+# upstream Triton, which would overwrite triton-ascend.
+TORCH = "torch==2.13.0+cpu"
+TORCH_INDEX = "https://download.pytorch.org/whl/cpu"
 
 
 class SetupError(Exception):
@@ -76,6 +82,7 @@ def environment_path(flavour: str) -> Path:
         "requirements": requirements(flavour),  # holds the checkout's path: environments don't move
         "project": project["project"],
         "build": project["build-system"],
+        "torch": TORCH if flavour == ASCEND else "",
         "python": [sys.base_prefix, sys.version],
     }
     digest = hashlib.sha256(json.dumps(wanted, sort_keys=True).encode()).hexdigest()[:12]
@@ -152,6 +159,8 @@ def prepare(flavour: str) -> Path:
                 f"pip could not install {' '.join([checkout, *others])} (its message is above): "
                 "mend the network or the package index, then run this again"
             )
+        if flavour == ASCEND:
+            add_torch(install)
         ready.write_text("")
         for other in ENVIRONMENTS.glob(f"{environment.name.rpartition('-')[0]}-????????????"):
             if other != environment:  # what pyproject.toml asked for before: 1 GB each
@@ -159,6 +168,29 @@ def prepare(flavour: str) -> Path:
                 other.with_name(f"{other.name}.lock").unlink(missing_ok=True)
         say(f"made in {time.monotonic() - start:.0f} s")
     return environment
+
+
+def add_torch(install: Sequence[str]) -> None:
+    """Install torch for the CPU where a configured place or PyTorch's own index has it; else say
+    so, and the tests that need it are skipped."""
+    places: list[list[str]] = [[]]
+    if reachable(TORCH_INDEX):
+        places.append(["--extra-index-url", TORCH_INDEX])
+    for place in places:
+        done = subprocess.run([*install, *place, TORCH], cwd=ROOT, capture_output=True, check=False)
+        if done.returncode == 0:
+            return
+    say(f"no {TORCH} from the package index or {TORCH_INDEX}: tests that compute are skipped")
+
+
+def reachable(url: str, seconds: float = 3.0) -> bool:
+    """Whether anything listens at the address; pip itself would try for minutes."""
+    host = urllib.parse.urlsplit(url).hostname or ""
+    try:
+        with socket.create_connection((host, 443), seconds):
+            return True
+    except OSError:
+        return False
 
 
 def run(environment: Path, command: Sequence[str]) -> int:

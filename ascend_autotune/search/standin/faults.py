@@ -23,6 +23,10 @@ FAULTS: tuple[Fault, ...] = get_args(Fault)
 FaultPlan = Callable[[str, Mapping[str, Any]], str | None]
 
 
+class OutOfMemoryError(RuntimeError):
+    """Stands for torch's error of the same name, on a machine that may have no torch."""
+
+
 class Faults:
     """A plan and what it does. Without a plan nothing ever happens."""
 
@@ -56,7 +60,7 @@ class Faults:
                 f"{kernel}: ACL stream synchronize failed, error code:507015 (modelled fault)"
             )
         if fault == "launch_memory":
-            raise RuntimeError(f"{kernel}: NPU out of memory. Tried to allocate (modelled fault)")
+            raise OutOfMemoryError(f"{kernel}: NPU out of memory (modelled fault)")
         if fault == "launch_hang":
             self._hang(kernel)
         return fault == "nan"
