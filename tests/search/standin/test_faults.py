@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import threading
-import time
 
 import pytest
 
@@ -51,9 +50,15 @@ def test_a_launch_fails(launch, fault, text) -> None:
     assert driver.stats["launches"] == 0
 
 
-@pytest.mark.parametrize("fault", ["compile_hang", "launch_hang"])
-def test_a_hang_ends_when_the_standin_goes(launch, fault) -> None:
-    activate(faults=plan(fault))
+@pytest.mark.parametrize(("fault", "asked"), [("compile_hang", 1), ("launch_hang", 2)])
+def test_a_hang_ends_when_the_standin_goes(launch, fault: str, asked: int) -> None:
+    there = threading.Semaphore(0)
+
+    def note(_kernel: str, _values: object) -> str:
+        there.release()
+        return fault
+
+    activate(faults=note)
     ended: list[BaseException] = []
 
     def run() -> None:
@@ -64,10 +69,12 @@ def test_a_hang_ends_when_the_standin_goes(launch, fault) -> None:
 
     thread = threading.Thread(target=run, daemon=True)
     thread.start()
-    time.sleep(0.3)
+    for _ in range(asked):
+        assert there.acquire(timeout=60)
+    thread.join(0.1)
     assert thread.is_alive()
     deactivate()
-    thread.join(10)
+    thread.join(60)
     assert "taken away" in str(ended[0])
 
 
