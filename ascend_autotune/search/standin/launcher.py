@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger("ascend_autotune")
 MOST_PROGRAMS = 65_535
+_KEPT = 1024  # durations of a kernel: some launches never have the same numbers twice
 
 
 class Launcher:
@@ -96,6 +97,8 @@ class Launcher:
         launch = Launch(grid, tuple(map(_scalar, left)), tuple(map(_bytes, left)))
         known = self._durations.get(launch)
         if known is None:
+            if len(self._durations) >= _KEPT:
+                self._durations.clear()
             known = duration(program, launch, self._driver.figures)
             self._durations[launch] = known
             logger.debug("%s over %s takes %.6f ms (modelled)", program.kernel, grid, known * 1e3)
