@@ -50,6 +50,30 @@ def spans_last(mask: Value) -> bool:
     return False
 
 
+def resizes(op: Operation) -> bool:
+    """Does a load or store move a box whose size only the launch knows?"""
+    pointer = op.operands[0]
+    if pointer.type.is_block_pointer:
+        made = pointer.op
+        known = made is not None and made.name == "tt.make_tensor_ptr"
+        inputs = made.operands[1:] if known and made is not None else []
+        changes = not known or any(_from_launch(value) for value in inputs)
+        return bool(op.attrs.get("boundaryCheck")) and changes
+    position = 1 if op.name == "tt.load" else 2
+    if len(op.operands) <= position:
+        return False
+    mask = op.operands[position]
+    return bool(box_of(mask)) and _from_launch(mask)
+
+
+def _from_launch(value: Value) -> bool:
+    """Is the value made of more than constants and ranges?"""
+    op = value.op
+    if op is None or not op.operands:
+        return op is None or op.name not in ("arith.constant", "tt.make_range")
+    return any(_from_launch(operand) for operand in op.operands)
+
+
 def _parse(value: Value, depth: int) -> _State | None:
     if depth > 200:
         return None

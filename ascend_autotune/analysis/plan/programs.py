@@ -13,7 +13,13 @@ from ascend_autotune.analysis.plan.cube import DOTS, CubePlan, lower_cube, plan_
 from ascend_autotune.analysis.plan.lifetimes import Entry, Lives
 from ascend_autotune.analysis.plan.lower import lower_vector
 from ascend_autotune.analysis.plan.program import Program
-from ascend_autotune.analysis.plan.stages import inside, mixed_loops, pipeline, pipeline_cube
+from ascend_autotune.analysis.plan.stages import (
+    Pipelined,
+    inside,
+    mixed_loops,
+    pipeline,
+    pipeline_cube,
+)
 
 Entries = Mapping[str, Sequence[Entry]]
 
@@ -28,6 +34,7 @@ class Programs:
         self.cube: CubePlan | None = plan_cube(module, self.forms) if has_dots else None
         self._vector: dict[bool, Lives] = {}
         self._staged: dict[bool, tuple[Lives, Lives] | None] = {}
+        self._cuts: dict[bool, Sequence[Pipelined]] = {}
         self._entries: dict[tuple[Lives, bool, bool, bool], Entries] = {}
 
     def vector(self, code_motion: bool) -> Lives:
@@ -66,7 +73,7 @@ class Programs:
         if code_motion not in self._staged:
             program = self._lowered(code_motion)
             rounds = self.options.number("set_workspace_multibuffer", 4)
-            found = pipeline(program, self.cube, rounds)
+            found = self._cuts[code_motion] = pipeline(program, self.cube, rounds)
             both = None
             if found:
                 cube = lower_cube(self.module, self.cube)
@@ -75,6 +82,7 @@ class Programs:
             self._staged[code_motion] = both
             if not program.moved:
                 self._staged[not code_motion] = both
+                self._cuts[not code_motion] = found
         return self._staged[code_motion]
 
     # -- entries -----------------------------------------------------------------------
@@ -112,15 +120,24 @@ class Programs:
 
     def _in_parts(self, entries: Sequence[Entry], program: Program) -> list[Entry]:
         """TileCubeVectorLoop: the tiles of a stage, and of nothing around it, may be parted."""
-        within = inside(program, self.mixed)
-        parts = {"ub": self.options.number("tile_mix_vector_loop", 2)}
-        tiles = self.options.number("tile_mix_cube_loop", 2)
-        return [
-            replace(entry, parts=parts.get(entry.memory, tiles))
-            if all(buffer in within for buffer in entry.buffers)
-            else entry
-            for entry in entries
-        ]
+        vector = inside(program, self.mixed - self._whole), "tile_mix_vector_loop"
+        cube = inside(program, self.mixed), "tile_mix_cube_loop"
+        found = []
+        for entry in entries:
+            within, option = vector if entry.memory == "ub" else cube
+            parted = all(buffer in within for buffer in entry.buffers)
+            found.append(replace(entry, parts=self.options.number(option, 2)) if parted else entry)
+        return found
+
+    @cached_property
+    def _whole(self) -> frozenset[Operation]:
+        """The loops whose stages the vector core surely works on as a whole."""
+        both = []
+        for code_motion in (True, False):
+            self.staged(code_motion)
+            cuts = self._cuts.get(code_motion, ())
+            both.append(frozenset(cut.loop for cut in cuts if cut.whole))
+        return both[0] & both[1]
 
     @cached_property
     def drained(self) -> tuple[int, ...]:

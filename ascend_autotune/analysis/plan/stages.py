@@ -11,6 +11,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from ascend_autotune.analysis.ir import Operation
+from ascend_autotune.analysis.plan.boxes import resizes
 from ascend_autotune.analysis.plan.cube import DOTS, CubePlan
 from ascend_autotune.analysis.plan.pipelining import (
     CUBE,
@@ -27,10 +28,14 @@ _BRACKETS = frozenset({"loop", "if", "end"})
 
 @dataclass(frozen=True)
 class Pipelined:
-    """A loop that was cut: its TTIR operation and its stages."""
+    """A loop that was cut: its TTIR operation and its stages.
+
+    `whole`: no stage of the vector core is worked on in parts.
+    """
 
     loop: Operation
     stages: tuple[Stage, ...]
+    whole: bool
 
 
 def mixed_loops(program: Program, cube: CubePlan) -> frozenset[Operation]:
@@ -86,7 +91,7 @@ def pipeline(program: Program, cube: CubePlan, rounds: int) -> list[Pipelined]:
             done.add(step.loop)
             parts = [_steps(stage) for stage in stages if stage.core == VECTOR]
             _Cut(program, span, rounds).into(parts)
-            found.append(Pipelined(step.op, tuple(stages)))
+            found.append(Pipelined(step.op, tuple(stages), all(map(_keeps_whole, parts))))
     return found
 
 
@@ -99,6 +104,18 @@ def _end(steps: Sequence[Step], start: int) -> int:
         i
         for i in range(start + 1, len(steps))
         if steps[i].name == "end" and steps[i].loop == steps[start].loop
+    )
+
+
+def _keeps_whole(part: Sequence[Step]) -> bool:
+    """TileCubeVectorLoop leaves a stage alone that copies a box of changing size: its
+    LiftToTensor does not see through the subview, and the store's rows are not known."""
+    return any(
+        step.op is not None
+        and step.name in ("load", "use")
+        and step.op.name in ("tt.load", "tt.store")
+        and resizes(step.op)
+        for step in part
     )
 
 

@@ -21,6 +21,7 @@ from triton._C import libtriton
 
 from ascend_autotune.analysis.affine import Forms
 from ascend_autotune.analysis.chips import chip
+from ascend_autotune.analysis.footprint import Footprint, measure
 from ascend_autotune.analysis.ir import Module
 from ascend_autotune.analysis.options import CompileOptions
 from ascend_autotune.analysis.plan.attempts import layouts_of
@@ -88,6 +89,44 @@ def two_products(x, y, w, o, N):
 
 
 @triton.jit
+def turned_operand(x, w, o, K, stride_k, stride_n):
+    """The vector core transposes an operand, and its epilogue is a stage of its own."""
+    rows, inner = tl.arange(0, 512), tl.arange(0, 64)
+    a = tl.load(x + rows[:, None] * 64 + inner[None, :])
+    for start in range(0, K, 64):
+        b = tl.load(w + inner[:, None] * stride_k + (start + inner)[None, :] * stride_n)
+        d = tl.dot(a, b)
+        value = tl.exp(d) * d + tl.sqrt(d)
+        tl.store(o + rows[:, None] * K + (start + inner)[None, :], value.to(tl.float16))
+
+
+@triton.jit
+def key_twice(q, k, o, N):
+    """A tile that two stages of the cube core read."""
+    rows, cols = tl.arange(0, 64), tl.arange(0, 128)
+    queries = tl.load(q + rows[:, None] * 64 + rows[None, :])
+    acc = tl.zeros((64, 64), tl.float32)
+    for start in range(0, N, 128):
+        keys = tl.load(k + (start + cols)[:, None] * 64 + rows[None, :])
+        p = tl.exp(tl.dot(queries, tl.trans(keys))).to(tl.float16)
+        acc += tl.dot(p, keys)
+    tl.store(o + rows[:, None] * 64 + rows[None, :], acc.to(tl.float16))
+
+
+@triton.jit
+def masked_store(x, w, o, K, N, MASKED: tl.constexpr):
+    rows, inner = tl.arange(0, 128), tl.arange(0, 64)
+    a = tl.load(x + rows[:, None] * 64 + inner[None, :])
+    for start in range(0, K, 64):
+        d = tl.dot(a, tl.load(w + inner[:, None] * K + (start + inner)[None, :]))
+        place = o + rows[:, None] * K + (start + inner)[None, :]
+        if MASKED:
+            tl.store(place, (tl.exp(d) * d).to(tl.float16), mask=(rows < N)[:, None])
+        else:
+            tl.store(place, (tl.exp(d) * d).to(tl.float16))
+
+
+@triton.jit
 def nested_sum(x, w, o, K):
     """The products are summed in a loop inside the loop."""
     rows, inner = tl.arange(0, 64), tl.arange(0, 64)
@@ -104,6 +143,7 @@ def nested_sum(x, w, o, K):
 def module_of(kernel: Any, **constants: int) -> Module:
     pointers = {name: "*fp16" for name in ("q", "k", "v", "x", "y", "w", "o")}
     types = {**pointers, "sm": "fp32", "N": "i32", "K": "i32"}
+    types.update(stride_k="i32", stride_n="i32")
     names = [name for name in kernel.arg_names if name not in constants]
     return trace(kernel, {name: types[name] for name in names}, constants)
 
@@ -164,3 +204,29 @@ def test_only_attempts_with_multi_buffering_have_stages() -> None:
     assert [bool(plan.staged) for plan in plans] == [True, True, False]
     local = CompileOptions.from_request({"limit_auto_multi_buffer_only_for_local_buffer": True})
     assert not any(plan.staged for plan in layouts_of(module, chip("Ascend910B3"), local))
+
+
+def footprint(kernel: Any, **constants: int) -> Footprint:
+    return measure(module_of(kernel, **constants), chip("Ascend910B3"), CompileOptions({}))
+
+
+def test_a_stage_may_be_tiled_beside_an_operand_that_is_turned() -> None:
+    """The compiler fits this in 131,072 bytes of UB; without stages it needs 262,144."""
+    found = footprint(turned_operand)
+    assert found.need["ub"][0] == 262144
+    assert found.bounds["ub"][0] == 131072
+    assert not found.refused(chip("Ascend910B3").capacity)
+
+
+def test_a_tile_that_two_cube_stages_read_is_held_once_a_round_and_twice() -> None:
+    """65,536 bytes, doubled, beside the doubled probabilities and the queries."""
+    module = module_of(key_twice)
+    plan = layouts_of(module, chip("Ascend910B3"), CompileOptions({}))[0]
+    entries = sorted((e.size, e.copies) for e in plan.staged[0]["l1"])
+    assert entries == [(8192, 1), (16384, 2), (65536, 2)]
+    assert footprint(key_twice).bounds["l1"] == (73728, 172032)
+
+
+def test_a_stage_that_copies_a_box_of_changing_size_is_not_tiled() -> None:
+    assert footprint(masked_store, MASKED=0).bounds["ub"][0] == 16384
+    assert footprint(masked_store, MASKED=1).bounds["ub"][0] == 32768
