@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from ascend_autotune.analysis.ir import Module
     from ascend_autotune.analysis.judging import Asking
     from ascend_autotune.analysis.options import CompileOptions
-    from ascend_autotune.analysis.parametric.template import Point
+    from ascend_autotune.analysis.parametric.laws import Point
 
 
 class TileJudge:

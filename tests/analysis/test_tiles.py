@@ -53,3 +53,18 @@ def test_a_parameter_that_changes_nothing_merges_its_tiles() -> None:
         target="Ascend910B3",
     )
     assert result.stats["merged"] == 4
+
+
+def test_what_is_one_where_two_sizes_are_equal_takes_its_bytes_once() -> None:
+    kernel = load_module(Path(__file__).with_name("tile_kernels.py")).ramps_kernel
+    sizes = [16, 32, 64, 128]
+    given: dict[str, Any] = {
+        "signature": {"x_ptr": "*fp32", "out_ptr": "*fp32"},
+        "target": "Ascend910B3",
+    }
+    whole = ascend_autotune.prune(kernel, {"M": sizes, "N": sizes}, **given)
+    assert whole.stats["ttir_traces"] < len(whole.verdicts)
+    for verdict in whole.verdicts:
+        tile = {name: [size] for name, size in verdict.candidate.items()}
+        (alone,) = ascend_autotune.prune(kernel, tile, **given).verdicts
+        assert alone.footprint == verdict.footprint

@@ -43,3 +43,17 @@ def bits_kernel(x_ptr, out_ptr, shift, BLOCK: tl.constexpr):
 def impossible_kernel(x_ptr, BLOCK: tl.constexpr):
     tl.static_assert(BLOCK == 7, "seven or nothing")
     tl.store(x_ptr, 0)
+
+
+@triton.jit
+def ramps_kernel(x_ptr, out_ptr, M: tl.constexpr, N: tl.constexpr):
+    rows = tl.arange(0, M)
+    cols = tl.arange(0, N)
+    x = tl.load(x_ptr + rows[:, None] * N + cols[None, :])
+    # Where M and N are equal, both ranges are one, and take their bytes once.
+    y = tl.sum(x, axis=1) * rows.to(tl.float32)
+    z = tl.sum(x, axis=0) * cols.to(tl.float32)
+    tl.store(out_ptr + rows, y)
+    tl.store(out_ptr + M + cols, z)
+    tl.store(out_ptr + M + N + rows, rows.to(tl.float32))
+    tl.store(out_ptr + M + N + cols, cols.to(tl.float32))

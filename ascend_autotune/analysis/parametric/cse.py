@@ -7,9 +7,10 @@ here, with the comparisons that decide it noted by the run.
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Collection, Hashable
 
 from ascend_autotune.analysis.ir import Block, Module, Operation, Value
+from ascend_autotune.analysis.parametric.sym import Sym
 
 # Pure operations that read nothing but their operands.
 _PURE_PREFIXES = ("arith.", "math.")
@@ -62,8 +63,11 @@ def _own_constant(value: Value, user: Operation, index: int, block: Block) -> Op
     return copy
 
 
-def merge_equal(module: Module) -> None:
-    """Constants to the top, as the canonicalizer has them; equal operations become one."""
+def merge_equal(module: Module, idle: Collection[Operation] = ()) -> None:
+    """Constants to the top, as the canonicalizer has them; equal operations become one.
+
+    Of the `idle` ones, only those that are equal for every candidate.
+    """
     for region in module.kernel.regions:
         if region:
             constants: list[Operation] = []
@@ -73,7 +77,7 @@ def merge_equal(module: Module) -> None:
                 op.block = region[0]
             region[0].ops[:0] = constants
     for block in module.kernel.regions[0]:
-        _merge(block, {})
+        _merge(block, {}, idle)
 
 
 def _lift_constants(block: Block, constants: list[Operation]) -> None:
@@ -85,15 +89,15 @@ def _lift_constants(block: Block, constants: list[Operation]) -> None:
                 _lift_constants(inner, constants)
 
 
-def _merge(block: Block, known: dict[Bucket, list[Operation]]) -> None:
+def _merge(block: Block, known: dict[Bucket, list[Operation]], idle: Collection[Operation]) -> None:
     kept = []
     for op in block.ops:
-        twin = _twin(op, known) if _is_pure(op) else None
+        twin = _twin(op, known, idle) if is_pure(op) else None
         if twin is None:
             kept.append(op)
             for region in op.regions:
                 for inner in region:
-                    _merge(inner, {bucket: list(ops) for bucket, ops in known.items()})
+                    _merge(inner, {bucket: list(ops) for bucket, ops in known.items()}, idle)
         else:
             _replace(op.result, twin.result)
             for value in op.operands:
@@ -101,7 +105,8 @@ def _merge(block: Block, known: dict[Bucket, list[Operation]]) -> None:
     block.ops[:] = kept
 
 
-def _is_pure(op: Operation) -> bool:
+def is_pure(op: Operation) -> bool:
+    """Is its result all that it does, and a function of its operands and attributes alone?"""
     return (
         len(op.results) == 1
         and not op.regions
@@ -109,8 +114,14 @@ def _is_pure(op: Operation) -> bool:
     )
 
 
-def _twin(op: Operation, known: dict[Bucket, list[Operation]]) -> Operation | None:
-    """An earlier operation that is equal for the representative; all comparisons are noted."""
+def _twin(
+    op: Operation, known: dict[Bucket, list[Operation]], idle: Collection[Operation]
+) -> Operation | None:
+    """An earlier operation that is equal for the representative; all comparisons are noted.
+
+    Two that are both idle are compared without deciding anything: they are one where that
+    holds for every candidate.
+    """
     plain = tuple((k, v) for k, v in sorted(op.attrs.items()) if not isinstance(v, int))
     type_ = op.result.type
     bucket = (
@@ -121,11 +132,30 @@ def _twin(op: Operation, known: dict[Bucket, list[Operation]]) -> Operation | No
     )
     others = known.setdefault(bucket, [])
     for other in others:
-        same = all(a == b for a, b in zip(other.result.type.shape, type_.shape, strict=True))
-        if same and all(other.attrs.get(k) == v for k, v in op.attrs.items() if isinstance(v, int)):
+        same = _always if op in idle or other in idle else _now
+        if same(other, op):
             return other
     others.append(op)
     return None
+
+
+def _now(a: Operation, b: Operation) -> bool:
+    one, two = a.result.type.shape, b.result.type.shape
+    return all(x == y for x, y in zip(one, two, strict=True)) and all(
+        a.attrs.get(name) == value for name, value in b.attrs.items() if isinstance(value, int)
+    )
+
+
+def _always(a: Operation, b: Operation) -> bool:
+    """Equal numbers of one law are one object (`sym.Run`); others only happen to be equal."""
+    one, two = a.result.type.shape, b.result.type.shape
+    return all(_one(x, y) for x, y in zip(one, two, strict=True)) and all(
+        _one(a.attrs.get(name), value) for name, value in b.attrs.items() if isinstance(value, int)
+    )
+
+
+def _one(a: object, b: object) -> bool:
+    return a is b or (type(a) is type(b) and not isinstance(a, Sym) and a == b)
 
 
 def _replace(old: Value, new: Value) -> None:

@@ -10,7 +10,6 @@ import numpy as np
 from ascend_autotune.analysis.chips import Chip
 from ascend_autotune.analysis.footprint import Footprint, footprint_of
 from ascend_autotune.analysis.options import CompileOptions
-from ascend_autotune.analysis.parametric.cse import merge_equal
 from ascend_autotune.analysis.parametric.sym import Mask, Run, Vector
 from ascend_autotune.analysis.parametric.template import Template
 from ascend_autotune.analysis.plan.attempts import Figures, Layout, figures_of, layouts_of
@@ -85,5 +84,4 @@ def _layouts(
     """The layouts for the representative, and for which candidates they are the same."""
     run = Run(len(columns[0]), representative)
     module = template.instantiate(run, columns)
-    merge_equal(module)
     return layouts_of(module, chip, options), run.agree

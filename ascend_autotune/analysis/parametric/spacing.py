@@ -15,8 +15,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from ascend_autotune.analysis.ir import Module
+from ascend_autotune.analysis.parametric.laws import Point
 from ascend_autotune.analysis.parametric.sym import Vector
-from ascend_autotune.analysis.parametric.template import Point, Template, fold
+from ascend_autotune.analysis.parametric.template import Template, fold
 
 Axes = tuple[tuple[int, ...], ...]
 Trace = Callable[[Point], Module | None]

@@ -52,9 +52,10 @@ class _Look:
 
     def steering(self) -> frozenset[str]:
         nodes = list(ast.walk(self.definition))
+        assignments = [node for node in nodes if isinstance(node, (ast.Assign, ast.AnnAssign))]
         for _ in range(3):  # assignments may stand in any order of use
-            for node in nodes:
-                self._assign(node)
+            for assignment in assignments:
+                self._assign(assignment)
         found: set[str] = set()
         for node in nodes:
             if isinstance(node, (ast.If, ast.While, ast.IfExp, ast.Assert)):
@@ -65,16 +66,12 @@ class _Look:
                 found |= self._call(node)
         return frozenset(found)
 
-    def _assign(self, node: ast.AST) -> None:
-        if isinstance(node, ast.Assign):
-            targets, value = node.targets, node.value
-        elif isinstance(node, ast.AnnAssign) and node.value is not None:
-            targets, value = [node.target], node.value
-        else:
+    def _assign(self, node: ast.Assign | ast.AnnAssign) -> None:
+        value = node.value
+        if value is None or not self._is_static(value):
             return
+        targets = node.targets if isinstance(node, ast.Assign) else [node.target]
         origins = self._depends(value)
-        if not self._is_static(value):
-            return
         for target in targets:
             for name in ast.walk(target):
                 if isinstance(name, ast.Name):
@@ -84,15 +81,17 @@ class _Look:
 
     def _is_static(self, node: ast.expr) -> bool:
         """Is the value known when the kernel is compiled, as far as the source shows?"""
-        known = {*self.static, *self.scope, *_STATIC_CALLS}
         for inner in ast.walk(node):
             if isinstance(inner, ast.Call) and called(inner) not in _STATIC_CALLS:
                 return False
             if isinstance(inner, ast.Subscript):
                 return False
-            if isinstance(inner, ast.Name) and inner.id not in known:
+            if isinstance(inner, ast.Name) and not self._known(inner.id):
                 return False
         return True
+
+    def _known(self, name: str) -> bool:
+        return name in self.static or name in self.scope or name in _STATIC_CALLS
 
     def _depends(self, node: ast.AST) -> set[str]:
         found: set[str] = set()

@@ -6,72 +6,20 @@ in the parameters; `Template.instantiate` gives the program of a whole set of ca
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from ascend_autotune.analysis.ir import Block, Module, Operation, Type, Value
-from ascend_autotune.analysis.parametric.cse import spread_constants
+from ascend_autotune.analysis.parametric.cse import merge_equal, spread_constants
+from ascend_autotune.analysis.parametric.idle import idle
+from ascend_autotune.analysis.parametric.laws import Law, Point, fit
 from ascend_autotune.analysis.parametric.sym import Mask, Run, Vector
 
-Point = tuple[int, ...]
 # Integer attributes that the model reads; any other one may vary as it likes.
 _READ = frozenset({"value", "start", "end", "axis", "predicate"})
-
-
-@dataclass(frozen=True, slots=True)
-class Law:
-    """`base * product((p_i / base_i) ** e_i)`, exact in the integers."""
-
-    base: int
-    exponents: tuple[int, ...]
-
-    def at(self, columns: Sequence[Vector], origin: Point) -> Vector:
-        up = np.full_like(columns[0], self.base)
-        down = np.ones_like(up)
-        for column, start, exponent in zip(columns, origin, self.exponents, strict=True):
-            if exponent > 0:
-                up, down = up * column**exponent, down * start**exponent
-            elif exponent < 0:
-                up, down = up * start**-exponent, down * column**-exponent
-        return up // down
-
-
-def fit(numbers: Sequence[int], points: Sequence[Point]) -> Law | None:
-    """The law through the numbers seen at the points; None where there is none.
-
-    Point 0 is the origin, point 1 + i changes parameter i alone; the others are checks.
-    """
-    base, origin = numbers[0], points[0]
-    if all(number == base for number in numbers):
-        return Law(base, (0,) * len(origin))
-    if base == 0:
-        return None
-    exponents = []
-    for i in range(len(origin)):
-        exponent = _exponent(base, numbers[1 + i], origin[i], points[1 + i][i])
-        if exponent is None:
-            return None
-        exponents.append(exponent)
-    law = Law(base, tuple(exponents))
-    for number, point in zip(numbers, points, strict=True):
-        columns = [np.array([p], dtype=np.int64) for p in point]
-        if int(law.at(columns, origin)[0]) != number:
-            return None
-    return law
-
-
-def _exponent(before: int, after: int, start: int, end: int) -> int | None:
-    if before == after:
-        return 0
-    if start == end or after / before <= 0:
-        return None
-    exponent = math.log(after / before) / math.log(end / start)
-    whole = round(exponent)
-    # A tile has a parameter in two dimensions at most; a higher power is a coincidence.
-    return whole if abs(whole) <= 2 and abs(exponent - whole) < 1e-9 else None
 
 
 @dataclass(frozen=True)
@@ -132,8 +80,19 @@ class Template:
         return {i for law in laws for i, exponent in enumerate(law.exponents) if exponent}
 
     def instantiate(self, run: Run, columns: Sequence[Vector]) -> Module:
-        """The program for the run's candidates: `columns` has one vector per parameter."""
-        return _Copy(self, run, columns).module()
+        """The program for the run's candidates: `columns` has one vector per parameter.
+
+        What Triton's CSE would make one is one.
+        """
+        copy = _Copy(self, run, columns)
+        module = copy.module()
+        merge_equal(module, copy.idle)
+        return module
+
+    @cached_property
+    def idle(self) -> set[Operation]:
+        """Operations of `module` that take no memory and lead to nothing that does."""
+        return idle(self.module)
 
 
 def fold(modules: Sequence[Module], points: Sequence[Point]) -> Template | None:
@@ -244,6 +203,8 @@ class _Copy:
         self._values: dict[Value, Value] = {}
         self._made = 0
         self._index = 0
+        self._source_idle = template.idle
+        self.idle: set[Operation] = set()
 
     def module(self) -> Module:
         source = self.template.module
@@ -283,6 +244,8 @@ class _Copy:
             attrs = {**op.attrs, **changed}
         operands = [self._values[value] for value in op.operands]
         copy = Operation(op.name, operands, [], attrs, [], op.location, block, op.order)
+        if op in self._source_idle:
+            self.idle.add(copy)
         for index, value in enumerate(operands):
             value.uses.append((copy, index))
         for result in op.results:

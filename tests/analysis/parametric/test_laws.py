@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ascend_autotune.analysis.parametric.template import Law, fit
+from ascend_autotune.analysis.parametric.laws import Law, fit
 
 POINTS = [(16, 32), (64, 32), (16, 128), (64, 128)]
 
