@@ -25,3 +25,7 @@ class AnalysisError(AscendAutotuneError):
 
 class JudgeUnavailable(AscendAutotuneError):
     """No Ascend compiler is at hand (CLI: exit 2); the message names the install command."""
+
+
+class NoConfigRuns(AscendAutotuneError, RuntimeError):
+    """No config of a tuned kernel can run; the message lists what was tried and why it failed."""

@@ -1,0 +1,295 @@
+"""The configs of one call: generated or handwritten, and what was pruned before any compile."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from ascend_autotune.analysis.judge.flags import OPTIONS
+from ascend_autotune.analysis.request import num_stages_matters
+from ascend_autotune.analysis.sequences import LazySequence
+from ascend_autotune.analysis.space import LAUNCH_FIELDS
+from ascend_autotune.errors import RequestError
+from ascend_autotune.hooks.choosing import middle_of, middle_tile
+from ascend_autotune.hooks.situation import Situation
+from ascend_autotune.search.config import Config
+from ascend_autotune.search.problem import Checked, Problem
+from ascend_autotune.search.profiles import effective
+from ascend_autotune.search.result import Trial
+from ascend_autotune.search.spaces import pool
+
+if TYPE_CHECKING:
+    from ascend_autotune.hooks.tuner import SearchTuner
+
+LISTED = 20_000
+"""Of a space with more candidates the pruned ones are counted, not listed."""
+_MULTIBUFFER = "enable-auto-multi-buffer"
+
+
+@dataclass(frozen=True)
+class Candidates:
+    """What may be tried. `configs` are the survivors under the neutral profile (handwritten:
+    under their own), `trials` those that are gone, `originals` the user's own triton.Config."""
+
+    configs: Sequence[Config]
+    profiles: tuple[Mapping[str, object], ...] = ({},)
+    trials: tuple[Trial, ...] = ()
+    default: Config | None = None
+    starts: tuple[Config, ...] = ()
+    handwritten: bool = False
+    originals: Mapping[Config, Any] = field(default_factory=dict)
+    notices: tuple[str, ...] = ()
+    stats: Mapping[str, object] = field(default_factory=dict)
+    check: Callable[[Config], Checked] = Checked
+
+    def problem(self, here: Situation, key: tuple[object, ...]) -> Problem:
+        from ascend_autotune.hooks.work import workload_of
+
+        configs = self.configs
+        return Problem(
+            here.call.info.name,
+            LazySequence(len(configs), lambda i: configs[i].candidate),
+            ({},) if self.handwritten else self.profiles,
+            key=key,
+            family=here.family,
+            default=self.default,
+            starts=self.starts,
+            check=self.check,
+            workload=None if self.handwritten else workload_of(here),
+            shape_final_top_k=here.hints.shape_final_top_k,
+        )
+
+
+def make(tuner: SearchTuner, here: Situation) -> Candidates:
+    """The candidates of a call. Raises `RequestError` for a constraint that fails."""
+    complete = bool(tuner.handwritten) and all(
+        name in config.kwargs for config in tuner.handwritten for name in here.searched
+    )
+    if complete and not tuner.hints.generate:
+        return _handwritten(tuner, here)
+    return _generated(tuner, here)
+
+
+def unpruned(tuner: SearchTuner, here: Situation) -> Candidates:
+    """One usual tile, or the first handwritten config, with nothing analysed."""
+    if tuner.handwritten:
+        config = _as_config(tuner.handwritten[0], here)
+        return Candidates(
+            (config,), handwritten=True, originals={config: tuner.handwritten[0]}, default=config
+        )
+    space = tuner.hints.space(dots=True)
+    tile = Config(middle_tile({n: space[n] for n in here.searched}))
+    return Candidates((tile,), default=tile)
+
+
+# -- generated -----------------------------------------------------------------------------
+
+
+def _generated(tuner: SearchTuner, here: Situation) -> Candidates:
+    pruned = here.pruned
+    trials: list[Trial] = []
+    stats: dict[str, object] = {}
+    if pruned is not None:
+        tiles: Sequence[Mapping[str, object]] = pruned.survivors
+        stats = {"space": len(pruned.verdicts), "ttir_traces": pruned.stats["ttir_traces"]}
+        stats["infeasible"] = len(pruned.infeasible)
+        if len(pruned.verdicts) <= LISTED:
+            trials = [
+                Trial(Config(v.candidate), "pruned", "prune", reason=_reasons(v.reasons))
+                for v in pruned.verdicts
+                if v.status == "infeasible"
+            ]
+    else:
+        tiles = _product(here.space)
+        stats = {"space": len(tiles)}
+    if tuner.hints.constraints is not None:
+        tiles, left_out = _constrained(tiles, tuner.hints.constraints)
+        trials += left_out
+    if tuner.early_config_prune or tuner.perf_model:
+        tiles, left_out = _user_pruned(tuner, here, tiles)
+        trials += left_out
+    configs = LazySequence(len(tiles), lambda i: Config(tiles[i]))
+    default = _usual(tiles, here.searched)
+    starts = tuple(
+        Config({**(default.candidate if default else {}), **known}, _options(config))
+        for config in tuner.handwritten
+        if (known := {n: config.kwargs[n] for n in here.searched if n in config.kwargs})
+    )
+    return Candidates(
+        configs,
+        here.profiles.profiles,
+        tuple(trials),
+        default,
+        starts,
+        notices=(*tuner.hints.notices, *here.profiles.notices),
+        stats=stats,
+        check=_checker(here),
+    )
+
+
+def _product(space: Mapping[str, Sequence[object]]) -> Sequence[Mapping[str, object]]:
+    from ascend_autotune.analysis.space import Space
+
+    if not space:
+        return ({},)
+    return Space({n: tuple(v) for n, v in space.items()}, tuple(space), ()).candidates
+
+
+def _usual(tiles: Sequence[Mapping[str, object]], params: Sequence[str]) -> Config | None:
+    if not len(tiles):
+        return None
+    looked_at = [tiles[int(i)] for i in pool(len(tiles), 0, LISTED)]
+    return Config(middle_of(looked_at, params))
+
+
+def _constrained(
+    tiles: Sequence[Mapping[str, object]], allowed: Callable[[dict[str, Any]], object]
+) -> tuple[Sequence[Mapping[str, object]], list[Trial]]:
+    kept: list[Mapping[str, object]] = []
+    out: list[Trial] = []
+    for tile in tiles:
+        try:
+            passes = allowed(dict(tile))
+        except Exception as error:
+            raise RequestError(
+                f"search_params: constraints fails for {dict(tile)}: "
+                f"{type(error).__name__}: {error}"
+            ) from error
+        if passes:
+            kept.append(tile)
+        else:
+            out.append(Trial(Config(tile), "pruned", "prune", reason="constraints says no"))
+    return kept, out
+
+
+def _user_pruned(
+    tuner: SearchTuner, here: Situation, tiles: Sequence[Mapping[str, object]]
+) -> tuple[Sequence[Mapping[str, object]], list[Trial]]:
+    """`prune_configs_by`, as `Autotuner.prune_configs` applies it to handwritten configs."""
+    from triton.runtime.autotuner import Config as TritonConfig
+
+    wrapped = {id(config): tile for tile in tiles for config in [TritonConfig(dict(tile))]}
+    configs = [TritonConfig(dict(tile)) for tile in tiles]
+    wrapped = {id(config): tile for config, tile in zip(configs, tiles, strict=True)}
+    kept = [wrapped[id(c)] for c in user_prune(tuner, here, configs) if id(c) in wrapped]
+    left = {id(tile) for tile in kept}
+    out = [
+        Trial(Config(tile), "pruned", "prune", reason="prune_configs_by leaves it out")
+        for tile in tiles
+        if id(tile) not in left
+    ]
+    return kept, out
+
+
+def user_prune(tuner: SearchTuner, here: Situation, configs: list[Any]) -> list[Any]:
+    """What the user's `early_config_prune` and `perf_model` leave of `configs`."""
+    named = dict(zip(tuner.arg_names, here.call.args, strict=False))
+    kwargs = dict(here.call.kwargs)
+    if tuner.early_config_prune:
+        configs = list(tuner.early_config_prune(configs, named, **kwargs))
+    if tuner.perf_model:
+        top = tuner.configs_top_k
+        if isinstance(top, float) and top <= 1.0:
+            top = max(1, int(len(configs) * top))
+        if len(configs) > top:
+            guess = {
+                id(c): tuner.perf_model(**{**named, **kwargs, **c.all_kwargs()}) for c in configs
+            }
+            configs = sorted(configs, key=lambda c: guess[id(c)])[: int(top)]
+    return configs
+
+
+def _checker(here: Situation) -> Callable[[Config], Checked]:
+    def check(config: Config) -> Checked:
+        found = here.assess(config.candidate, config.profile)
+        if found is None:
+            return Checked(config)
+        if found.status == "infeasible":
+            return Checked(config, _reasons(found.reasons))
+        becomes = config
+        if _MULTIBUFFER in found.fallback and "multibuffer" not in here.call.options:
+            # The compiler's last attempt is the program that multibuffer=False asks for.
+            becomes = config.with_profile({"multibuffer": False})
+        exact = {m: low for m, (low, high) in found.bounds.items() if low == high}
+        return Checked(becomes, bytes=exact)
+
+    return check
+
+
+# -- handwritten ---------------------------------------------------------------------------
+
+
+def _handwritten(tuner: SearchTuner, here: Situation) -> Candidates:
+    originals: dict[Config, Any] = {}
+    trials: list[Trial] = []
+    programs: dict[object, Config] = {}
+    for original in user_prune(tuner, here, list(tuner.handwritten)):
+        config = _as_config(original, here)
+        if config in originals or any(t.config == config for t in trials):
+            continue
+        program = _program(config, here)
+        if program in programs:
+            trials.append(Trial(config, "merged", "prune", same_as=programs[program]))
+            continue
+        found = here.assess(config.candidate, config.profile)
+        if found is not None and found.status == "infeasible":
+            trials.append(Trial(config, "pruned", "prune", reason=_reasons(found.reasons)))
+            programs[program] = config
+            continue
+        programs[program] = config
+        originals[config] = original
+    configs = tuple(originals)
+    return Candidates(
+        configs,
+        trials=tuple(trials),
+        default=configs[0] if configs else None,
+        handwritten=True,
+        originals=originals,
+        notices=tuner.hints.notices,
+        stats={"space": len(tuner.handwritten)},
+    )
+
+
+def _as_config(original: Any, here: Situation) -> Config:
+    values = {k: v for k, v in original.all_kwargs().items() if k not in here.call.arguments}
+    profile = {n: v for n, v in values.items() if n in OPTIONS and n not in LAUNCH_FIELDS}
+    shown = {n: v for n, v in values.items() if n not in profile and n not in _UNSHOWN}
+    return Config(shown, profile)
+
+
+# Fields that a triton.Config always has and that hardly anybody sets.
+_UNSHOWN = frozenset(
+    {
+        "num_buffers_warp_spec",
+        "num_consumer_groups",
+        "reg_dec_producer",
+        "reg_inc_consumer",
+        "force_simt_template",
+    }
+)
+
+
+def _program(config: Config, here: Situation) -> object:
+    """Equal for handwritten configs that compile to the same program."""
+    values = dict(config.candidate)
+    profile = {n: v for n, v in config.profile.items() if n not in here.call.options}
+    if here.target.chip is not None:
+        stages = values.get("num_stages")
+        for name in LAUNCH_FIELDS:
+            values.pop(name, None)
+        if num_stages_matters() and stages == 1:
+            profile["multibuffer"] = False
+        profile = {n: v for n, v in effective(profile).items() if v not in (False, None)} | {
+            n: v for n, v in effective(profile).items() if n == "multibuffer"
+        }
+    return tuple(sorted(values.items())), tuple(sorted(profile.items(), key=str))
+
+
+def _options(config: Any) -> dict[str, object]:
+    known = {n: v for n, v in config.all_kwargs().items() if n in OPTIONS}
+    return {n: v for n, v in known.items() if n not in LAUNCH_FIELDS and v not in (None, False)}
+
+
+def _reasons(reasons: Sequence[Any]) -> str:
+    return "; ".join(str(reason.text) for reason in reasons)

@@ -1,0 +1,202 @@
+"""What the analysis says of one call: the request, the family, what fits, which profiles."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from ascend_autotune.analysis.judge.flags import OPTIONS
+from ascend_autotune.analysis.options import CompileOptions
+from ascend_autotune.errors import AscendAutotuneError
+from ascend_autotune.hooks.calls import KernelCall
+from ascend_autotune.hooks.choosing import middle_tile
+from ascend_autotune.hooks.hints import Hints
+from ascend_autotune.hooks.target import Target
+from ascend_autotune.search.profiles import Profiles, available, make_profiles
+
+if TYPE_CHECKING:
+    from ascend_autotune.analysis.assessing import Assessment
+    from ascend_autotune.analysis.request import Request
+    from ascend_autotune.analysis.result import PruneResult
+
+logger = logging.getLogger("ascend_autotune")
+Tile = Mapping[str, object]
+
+
+@dataclass(frozen=True)
+class Situation:
+    """One call of one kernel on one device, before anything is compiled.
+
+    On a device that is no Ascend chip nothing is known of what fits: there is no request, and
+    every candidate survives.
+    """
+
+    kernel: Any
+    hints: Hints
+    call: KernelCall
+    target: Target
+
+    @cached_property
+    def request(self) -> Request | None:
+        from ascend_autotune.analysis.request import resolve
+
+        if self.target.chip is None:
+            return None
+        try:
+            bound = self.call.bound
+            constants = {k: v for k, v in bound.constants.items() if k not in self.searched}
+            return replace(
+                resolve(
+                    self.kernel,
+                    bound.signature,
+                    constants,
+                    self.target.chip.name,
+                    self.compile_options({}),
+                    None,
+                ),
+                grid=self._grid,
+            )
+        except AscendAutotuneError as error:
+            logger.info("%s: not analysed: %s", self.call.info.name, error)
+            return None
+
+    @cached_property
+    def _grid(self) -> Any:
+        """The grid of a candidate, with the call's own arguments; None where it cannot be told."""
+        if self.call.grid_for(middle_tile(self.hints.space(dots=True))) is None:
+            return None
+        return lambda tile: self.call.grid_for(tile) or (1,)
+
+    @cached_property
+    def searched(self) -> tuple[str, ...]:
+        """The parameters that the call leaves open."""
+        return tuple(n for n in self.hints.params if n not in self.call.arguments)
+
+    def compile_options(self, profile: Mapping[str, object]) -> dict[str, object]:
+        """What the compiler is told: the backend's own defaults, the profile, what is fixed."""
+        asked = {**backend_defaults(self.target), **profile, **self.call.options}
+        return {name: value for name, value in asked.items() if name in OPTIONS}
+
+    # -- what kind of kernel, and what may be tried ------------------------------------------
+
+    @cached_property
+    def family(self) -> str:
+        """mixcv or vector, from the program of the first small tile that compiles."""
+        from ascend_autotune.analysis.assessing import Assessment, Assessor
+
+        if self.request is None:
+            return ""
+        assessor = Assessor(self.request.instance({}))
+        for value in (16, 64, 128, 1):
+            tile = {
+                name: min(values, key=lambda v: abs(v - value))
+                for name, values in self.hints.space(dots=True).items()
+                if name in self.searched
+            }
+            program = assessor.program(tile)
+            if not isinstance(program, Assessment):
+                from ascend_autotune.analysis.classifier import classify
+                from ascend_autotune.analysis.graph import build_graph
+
+                return classify(build_graph(program[1])).family
+        return ""
+
+    @cached_property
+    def space(self) -> dict[str, tuple[int, ...]]:
+        values = self.hints.space(dots=self.family != "vector")
+        return {name: values[name] for name in self.searched}
+
+    @cached_property
+    def pruned(self) -> PruneResult | None:
+        """The verdicts under what the call fixes; None where nothing is known."""
+        from ascend_autotune.analysis.pruning import prune_request
+
+        if self.request is None or not self.space:
+            return None
+        try:
+            return prune_request(self.request, self.request.space(self.space))
+        except AscendAutotuneError as error:
+            logger.info("%s: not pruned: %s", self.call.info.name, error)
+            return None
+
+    @cached_property
+    def profiles(self) -> Profiles:
+        if self.target.chip is None or self.family not in ("mixcv", "vector"):
+            return Profiles(({},))
+        names = available(installed_options(self.target), self.target.chip.series)
+        return make_profiles(self.family, names, self.call.options)  # type: ignore[arg-type]
+
+    def assess(self, tile: Tile, profile: Mapping[str, object]) -> Assessment | None:
+        """The verdict of one config; None where nothing is known."""
+        if self.request is None:
+            return None
+        try:
+            constants = {n: v for n, v in tile.items() if n in self.call.info.constexprs}
+            options = CompileOptions.from_request(
+                {k: v for k, v in self.compile_options(profile).items() if k != "num_stages"}
+            )
+            return self._assessor(constants, options)
+        except AscendAutotuneError:
+            return None
+
+    @cached_property
+    def _assessor(self) -> Callable[..., Assessment]:
+        from ascend_autotune.analysis.assessing import Assessor
+
+        assert self.request is not None
+        return Assessor(self.request.instance({}))
+
+
+def backend_defaults(target: Target) -> dict[str, object]:
+    """The compile options that the installed backend passes by itself.
+
+    triton-ascend 3.2.0 has `enable_select_analysis` off on A2 and A3, where newer ones have it
+    on: what is judged has to be what is compiled.
+    """
+    options = _backend_options(target)
+    return {
+        name: options[name]
+        for name in OPTIONS
+        if name != "num_stages" and options.get(name) is not None
+    }
+
+
+def installed_options(target: Target) -> frozenset[str]:
+    """Options that the installed backend takes and that the compiler's `--help` knows."""
+    known = frozenset(_backend_options(target))
+    flags = _compiler_flags(target.arch)
+    return frozenset(
+        name
+        for name, option in OPTIONS.items()
+        if name in known and (flags is None or option.flag is None or option.flag in flags)
+    )
+
+
+def _backend_options(target: Target) -> Mapping[str, object]:
+    from triton.backends.compiler import GPUTarget
+    from triton.compiler.compiler import make_backend
+
+    try:
+        warp = 0 if target.backend == "npu" else 32
+        backend = make_backend(GPUTarget(target.backend, target.arch, warp))
+        return dict(vars(backend.parse_options({})))
+    except Exception:
+        return {}
+
+
+def _compiler_flags(arch: str) -> frozenset[str] | None:
+    from ascend_autotune.analysis.judge.toolchain import find_toolchain
+
+    try:
+        found = find_toolchain(arch)
+    except AscendAutotuneError:
+        return None
+    return found.compiler.flags | found.adapter.flags
+
+
+def values_of(configs: Sequence[Any]) -> list[dict[str, object]]:
+    """Each triton.Config as launch keywords."""
+    return [dict(config.all_kwargs()) for config in configs]

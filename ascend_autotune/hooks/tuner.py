@@ -1,0 +1,189 @@
+"""The tuned kernel: Triton's own Autotuner with another way to its config."""
+
+from __future__ import annotations
+
+import inspect
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from triton.runtime.autotuner import Autotuner
+
+from ascend_autotune.analysis.kernel import KernelInfo, describe, unwrap
+from ascend_autotune.analysis.request import RECORD
+from ascend_autotune.analysis.suggest import did_you_mean
+from ascend_autotune.errors import RequestError
+from ascend_autotune.hooks.calls import KernelCall, bucket_of
+from ascend_autotune.hooks.decorator import drivers_benchmark
+from ascend_autotune.hooks.hints import Hints, parse_hints
+from ascend_autotune.hooks.reading import Reader, Shape, Token, make_reader
+from ascend_autotune.hooks.target import active_target, capturing
+from ascend_autotune.search.lessons import Lessons
+
+Decorated = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """What a call of this kind runs with: the config as stock Triton shows it, the keywords
+    that are added to the launch, and the record for `explain`."""
+
+    config: Any
+    options: Mapping[str, Any]
+    pre_hook: Callable[[dict[str, Any]], object] | None
+    record: Mapping[str, Any]
+
+
+@dataclass
+class _Known:
+    """Of one key: the config, by token the calls that it serves, and a lock to tune once."""
+
+    lock: threading.RLock = field(default_factory=threading.RLock)
+    decision: Any = None
+
+
+class SearchTuner(Autotuner):  # type: ignore[misc]
+    """`@triton.autotune` with `search_params`: tunes once per key, then launches as stock."""
+
+    def __init__(self, fn: Any, given: Decorated, info: KernelInfo, hints: Hints) -> None:
+        stock = inspect.signature(Autotuner.__init__).parameters
+        others = {
+            name: value for name, value in given.items() if name in stock and name != "configs"
+        }
+        others["key"] = list(given.get("key") or ())
+        self.timed_by_user = any(
+            given.get(name) is not None for name in ("do_bench", "warmup", "rep")
+        ) or bool(given.get("use_cuda_graph"))
+        if not self.timed_by_user:
+            others["do_bench"] = drivers_benchmark
+        for name in ("reset_to_zero", "restore_value"):
+            others.setdefault(name, None)
+        self.handwritten = list(given.get("configs") or ())
+        super().__init__(fn, list(info.arguments), self.handwritten, **others)
+        self.info = info
+        self.hints = hints
+        self.search_params = {n: list(v) for n, v in hints.space(dots=True).items()}
+        self.lessons = Lessons()
+        self.unspecialised = tuple(p.name for p in unwrap(fn).params if p.do_not_specialize)
+        self.buckets = {name: bucket_of(how) for name, how in hints.key_buckets.items()}
+        self._shape = Shape(
+            info.arguments, frozenset(self.keys), frozenset(info.constexprs), self.buckets
+        )
+        self._readers: dict[tuple[int, tuple[str, ...]], Reader] = {}
+        self._chosen: dict[Token, Chosen] = {}
+        self._known: dict[tuple[object, ...], _Known] = {}
+        self._lock = threading.Lock()
+        self.said: set[str] = set()
+
+    def run(self, *args: Any, **kwargs: Any) -> Any:
+        try:
+            chosen = self._chosen[self._readers[len(args), tuple(kwargs)](args, kwargs)]
+        except (KeyError, TypeError):
+            found = self._choose(args, kwargs)
+            if found is None:
+                return None
+            chosen = found
+        self.best_config = chosen.config
+        self.__ascend_autotune_record__ = chosen.record
+        if chosen.pre_hook is not None:
+            chosen.pre_hook(
+                {**dict(zip(self.arg_names, args, strict=False)), **kwargs, **chosen.options}
+            )
+        return self.fn.run(*args, **kwargs, **chosen.options)
+
+    def warmup(self, *args: Any, **kwargs: Any) -> list[Any]:
+        """Compile what a call with these arguments would run with; nothing is timed."""
+        call = self._call(args, {"grid": None, **kwargs})
+        from ascend_autotune.hooks.tuning import predict
+
+        known = self._known.get(self._key(call))
+        decision = known.decision if known is not None else None
+        options = (decision or predict(self, call)).options_for(call)
+        return [self.fn.warmup(*args, **{**kwargs, **options})]
+
+    # -- the way to a config ---------------------------------------------------------------
+
+    def _call(self, args: Any, kwargs: Mapping[str, Any]) -> KernelCall:
+        return KernelCall(self.info, args, kwargs, self.unspecialised)
+
+    def _key(self, call: KernelCall) -> tuple[object, ...]:
+        key = call.key(self.keys, self.buckets, active_target().arch)
+        fixed = tuple(f"{n}={call.arguments[n]}" for n in self.hints.params if n in call.arguments)
+        key = (*key, *fixed)
+        try:
+            hash(key)
+        except TypeError:
+            key = tuple(map(repr, key))
+        return key
+
+    def _choose(self, args: Any, kwargs: dict[str, Any]) -> Chosen | None:
+        """The config for a call that was not met before; None where it launches nothing."""
+        from ascend_autotune.hooks import tuning
+
+        call = self._call(args, kwargs)
+        if tuning.launches_nothing(self, call):
+            return None
+        key = self._key(call)
+        with self._lock:
+            known = self._known.setdefault(key, _Known())
+        if capturing():  # a measurement's synchronisation would break the graph
+            decision = known.decision or tuning.predict(self, call)
+            return self._as_chosen(decision, call)
+        with known.lock:
+            if known.decision is None or not tuning.still_holds(self, call, known.decision):
+                decision = tuning.tune(self, call, key)
+                if decision.kept:
+                    known.decision = decision
+                    self.cache[key] = decision.config
+            else:
+                decision = known.decision
+        chosen = self._as_chosen(decision, call)
+        self._remember(args, kwargs, chosen)
+        return chosen
+
+    def _as_chosen(self, decision: Any, call: KernelCall) -> Chosen:
+        options = decision.options_for(call)
+        return Chosen(
+            decision.config,
+            options,
+            getattr(decision.config, "pre_hook", None),
+            decision.record_for(call),
+        )
+
+    def _remember(self, args: Any, kwargs: Mapping[str, Any], chosen: Chosen) -> None:
+        names = tuple(kwargs)
+        reader = self._readers.get((len(args), names))
+        if reader is None:
+            reader = make_reader(self._shape, len(args), names)
+        try:
+            self._chosen[reader(args, kwargs)] = chosen
+        except TypeError:
+            return  # an argument that cannot be hashed: each call goes the long way
+        self._readers[len(args), names] = reader
+
+
+def make_tuner(fn: Any, given: Decorated) -> Any:
+    """The tuned kernel for a decorator's arguments. Raises `RequestError` for what is wrong."""
+    inner = fn
+    while hasattr(inner, "fn") and type(inner).__name__ != "InterpretedFunction":
+        if inspect.isfunction(inner.fn):
+            break
+        inner = inner.fn
+    if type(inner).__name__ == "InterpretedFunction":
+        from ascend_autotune.hooks.interpreted import make_interpreted
+
+        return make_interpreted(fn, inner, given)
+    info = describe(fn)
+    hints = parse_hints(given["hints"], info.name, info.arguments, info.constexprs)
+    for where in ("key", "reset_to_zero", "restore_value"):
+        for name in given.get(where) or ():
+            if name not in info.arguments:
+                raise RequestError(
+                    f"{where}: {info.name} has no argument {name!r}"
+                    f"{did_you_mean(str(name), info.arguments)}"
+                )
+    return SearchTuner(fn, given, info, hints)
+
+
+assert RECORD == "__ascend_autotune_record__"  # the attribute that `SearchTuner.run` sets

@@ -1,0 +1,243 @@
+"""From a call to the config that it runs with."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from ascend_autotune.errors import NoConfigRuns, RequestError
+from ascend_autotune.hooks import candidates as _candidates
+from ascend_autotune.hooks.calls import KernelCall
+from ascend_autotune.hooks.candidates import Candidates
+from ascend_autotune.hooks.choosing import middle_tile
+from ascend_autotune.hooks.decision import Decision, triton_config
+from ascend_autotune.hooks.devices import device_for
+from ascend_autotune.hooks.printing import Printer
+from ascend_autotune.hooks.situation import Situation
+from ascend_autotune.hooks.target import active_target
+from ascend_autotune.search.config import Config
+from ascend_autotune.search.result import SearchResult, Trial
+
+if TYPE_CHECKING:
+    from ascend_autotune.hooks.tuner import SearchTuner
+
+
+def situation(tuner: SearchTuner, call: KernelCall) -> Situation:
+    return Situation(tuner.fn, tuner.hints, call, active_target())
+
+
+def launches_nothing(tuner: SearchTuner, call: KernelCall) -> bool:
+    """Is the grid empty, whatever the tile?"""
+    tile: Mapping[str, Any] = middle_tile(tuner.hints.space(dots=True))
+    if tuner.handwritten:
+        tile = {**tile, **tuner.handwritten[0].kwargs}
+    shape = call.grid_for(tile)
+    return shape is not None and 0 in shape
+
+
+def still_holds(tuner: SearchTuner, call: KernelCall, decision: Decision) -> bool:
+    """May this call, of a key that is tuned, run with its config? Only another specialisation
+    that makes the config not fit says no."""
+    here = situation(tuner, call)
+    if here.target.chip is None or here.request is None:
+        return True
+    if dict(call.bound.signature) == dict(decision.signature):
+        return True
+    found = here.assess(decision.launch, decision.chosen.profile)
+    return found is None or found.status != "infeasible"
+
+
+def predict(tuner: SearchTuner, call: KernelCall) -> Decision:
+    """The config to run with where nothing may be measured. Raises `NoConfigRuns`."""
+    here = situation(tuner, call)
+    found = _candidates.make(tuner, here)
+    return replace(_untimed(here, found, "predicted: nothing may be measured here"), kept=False)
+
+
+def tune(tuner: SearchTuner, call: KernelCall, key: tuple[object, ...]) -> Decision:
+    """Prune, search, decide. What goes wrong costs the tuning, not the call.
+
+    Raises `NoConfigRuns` where nothing can run, `RequestError` for a parameter whose search
+    would change the result, and under `strict` whatever went wrong.
+    """
+    printer = Printer(tuner)
+    here = situation(tuner, call)
+    try:
+        decision = _tuned(tuner, here, key, printer)
+    except (NoConfigRuns, RequestError):
+        raise
+    except Exception as error:
+        if tuner.hints.strict:
+            raise
+        decision = _fallen_back(tuner, here, error)
+    printer.finished(decision)
+    return decision
+
+
+def _tuned(
+    tuner: SearchTuner, here: Situation, key: tuple[object, ...], printer: Printer
+) -> Decision:
+    from ascend_autotune.hooks.safety import guard_for
+    from ascend_autotune.search.engine import search
+    from ascend_autotune.search.exhaustive import time_all
+
+    found = _candidates.make(tuner, here)
+    _notice(tuner, here, found)
+    printer.begin(here, found)
+    if not found.configs:
+        raise _nothing(here, found.trials)
+    if tuner.hints.mode == "static":
+        return _untimed(here, found, "chosen by the model: mode is static")
+    if len(found.configs) == 1 and len(found.profiles) == 1:
+        return _untimed(here, found, "the only config that is left")
+    with guard_for(tuner, here, found) as guard:
+        device = device_for(tuner, here, found, guard)
+        problem = found.problem(here, key)
+        hints, watcher = tuner.hints, printer.watcher()
+        if found.handwritten or hints.mode == "prune":
+            result = time_all(
+                problem,
+                device,
+                found.configs,
+                stage="handwritten" if found.handwritten else "tiles",
+                budget_s=hints.budget_s,
+                gate=guard.gate,
+                progress=watcher,
+            )
+        else:
+            result = search(
+                problem,
+                device,
+                effort=hints.effort,
+                budget_s=hints.budget_s,
+                seed=hints.seed,
+                gate=guard.gate,
+                progress=watcher,
+                lessons=tuner.lessons,
+            )
+    result = _complete(result, found)
+    if result.best is None:
+        if result.ended == "interrupted":
+            raise KeyboardInterrupt
+        raise _nothing(here, result.trials)
+    return _decision(here, found, result.best, result)
+
+
+def _complete(result: SearchResult, found: Candidates) -> SearchResult:
+    """The result with what was pruned before the search, and what had to be said."""
+    seen = {trial.config for trial in result.trials}
+    before = tuple(trial for trial in found.trials if trial.config not in seen)
+    stats = {**result.stats, **found.stats}
+    stats["pruned"] = int(str(result.stats.get("pruned", 0))) + sum(
+        trial.fate == "pruned" for trial in before
+    )
+    stats["merged"] = int(str(result.stats.get("merged", 0))) + sum(
+        trial.fate == "merged" for trial in before
+    )
+    return replace(
+        result,
+        trials=(*result.trials, *before),
+        notices=(*found.notices, *result.notices),
+        stats=stats,
+    )
+
+
+def _decision(
+    here: Situation, found: Candidates, best: Config, result: SearchResult | None
+) -> Decision:
+    original = found.originals.get(best)
+    launch = dict(best.values) if original is None else dict(original.all_kwargs())
+    tile = {n: v for n, v in launch.items() if n in here.call.info.constexprs}
+    bound = here.call.bound if here.request is not None else None
+    return Decision(
+        best,
+        original if original is not None else triton_config(tile, dict(best.profile)),
+        launch,
+        here.target.arch,
+        result,
+        dict(bound.signature) if bound else {},
+        dict(bound.constants) if bound else {},
+        here.compile_options(best.profile),
+    )
+
+
+def _untimed(here: Situation, found: Candidates, why: str) -> Decision:
+    """Without a measurement: the first handwritten config, else the usual tile that fits."""
+    if not found.configs:
+        raise _nothing(here, found.trials)
+    best = found.default or found.configs[0]
+    result = SearchResult(
+        kernel=here.call.info.name,
+        key=(),
+        device=_info(here),
+        best=best,
+        best_ms=None,
+        trials=(
+            *(Trial(config, "not tried") for config in found.configs),
+            *found.trials,
+        ),
+        complete=True,
+        ended=why,
+        seconds=0.0,
+        family=here.family,
+        stats={"measured": 0, **found.stats},
+        notices=found.notices,
+    )
+    return _decision(here, found, best, result)
+
+
+def _info(here: Situation) -> Any:
+    from ascend_autotune.hooks.devices import info_for
+
+    return info_for(here.target)
+
+
+def _fallen_back(tuner: SearchTuner, here: Situation, error: Exception) -> Decision:
+    """The first handwritten config, else a usual tile, with the reason said once."""
+    said = f"{here.call.info.name}: not tuned ({type(error).__name__}: {error})"
+    try:
+        found = _candidates.make(tuner, here)
+    except Exception:
+        found = _candidates.unpruned(tuner, here)
+    if found.configs:
+        best = found.configs[0] if found.handwritten else found.default or found.configs[0]
+        warn_once(tuner, f"{said}; runs with {best}")
+        return replace(_decision(here, found, best, None), kept=False)
+    raise _nothing(here, found.trials) from error
+
+
+def warn_once(tuner: SearchTuner, message: str) -> None:
+    """Say it once per kernel."""
+    if message not in tuner.said:
+        tuner.said.add(message)
+        warnings.warn(f"ascend_autotune: {message}", RuntimeWarning, stacklevel=2)
+
+
+def _notice(tuner: SearchTuner, here: Situation, found: Candidates) -> None:
+    """A family that the user says and the graph does not: said once, and the graph holds."""
+    said = tuner.hints.family
+    if said is not None and here.family and said != here.family:
+        why = "it has" if here.family == "mixcv" else "it has no"
+        warn_once(
+            tuner,
+            f"{here.call.info.name}: compile_options={said!r} is not followed: the kernel is "
+            f"{here.family} ({why} tl.dot)",
+        )
+
+
+LISTED = 24
+"""So many configs are listed one by one where none can run."""
+
+
+def _nothing(here: Situation, trials: Sequence[Trial]) -> NoConfigRuns:
+    """What was tried, and why each failed."""
+    name, shown = here.call.info.name, [trial for trial in trials if trial.reason]
+    lines = [f"{name}: no config can run on {here.target.arch}; of {len(trials)} tried:"]
+    lines += [f"  {trial.config}: {' '.join(trial.reason.split())}" for trial in shown[:LISTED]]
+    if len(shown) > LISTED:
+        lines.append(f"  and {len(shown) - LISTED} more")
+    if not trials:
+        lines = [f"{name}: the search is empty: constraints or prune_configs_by leave no config"]
+    return NoConfigRuns("\n".join(lines))
