@@ -17,6 +17,7 @@ from ascend_autotune.errors import RequestError
 from ascend_autotune.hooks.calls import KernelCall, bucket_of
 from ascend_autotune.hooks.decorator import drivers_benchmark
 from ascend_autotune.hooks.hints import Hints, parse_hints
+from ascend_autotune.hooks.quiet import quiet
 from ascend_autotune.hooks.reading import Reader, Shape, Token, make_reader
 from ascend_autotune.hooks.target import active_target, capturing
 from ascend_autotune.search.lessons import Lessons
@@ -80,16 +81,20 @@ class SearchTuner(Autotuner):  # type: ignore[misc]
         try:
             chosen = self._chosen[self._readers[len(args), tuple(kwargs)](args, kwargs)]
         except (KeyError, TypeError):
-            found = self._choose(args, kwargs)
-            if found is None:
-                return None
-            chosen = found
+            return self._first_run(args, kwargs)
+        return self._launch(chosen, args, kwargs)
+
+    def _first_run(self, args: Any, kwargs: dict[str, Any]) -> Any:
+        with quiet():
+            chosen = self._choose(args, kwargs)
+            return None if chosen is None else self._launch(chosen, args, kwargs)
+
+    def _launch(self, chosen: Chosen, args: Any, kwargs: dict[str, Any]) -> Any:
         self.best_config = chosen.config
         self.__ascend_autotune_record__ = chosen.record
         if chosen.pre_hook is not None:
-            chosen.pre_hook(
-                {**dict(zip(self.arg_names, args, strict=False)), **kwargs, **chosen.options}
-            )
+            given = dict(zip(self.arg_names, args, strict=False))
+            chosen.pre_hook({**given, **kwargs, **chosen.options})
         return self.fn.run(*args, **kwargs, **chosen.options)
 
     def warmup(self, *args: Any, **kwargs: Any) -> list[Any]:

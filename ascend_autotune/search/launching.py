@@ -36,10 +36,12 @@ def as_failure(error: Exception) -> ConfigFailed:
     found = _OVERFLOW.findall(text)
     if found:
         memory, needed, available = found[-1]  # the compiler's last attempt
+        which = _MEMORIES.get(memory.lower(), memory.lower())
         return ConfigFailed(
             "overflow",
-            text,
-            memory=_MEMORIES.get(memory.lower(), memory.lower()),
+            f"{which} needs {int(needed) // 8:,} bytes, the chip has {int(available) // 8:,} "
+            f"(the compiler's own word)",
+            memory=which,
             required_bytes=int(needed) // 8,
             available_bytes=int(available) // 8,
         )
