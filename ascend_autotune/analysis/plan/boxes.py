@@ -66,6 +66,16 @@ def resizes(op: Operation) -> bool:
     return bool(box_of(mask)) and _from_launch(mask)
 
 
+def starts_late(mask: Value) -> bool:
+    """May the box begin behind the tile's first element (a bound from below)?"""
+    op = mask.op
+    if op is None:
+        return False
+    if op.name == "arith.cmpi":
+        return op.attrs.get("predicate") not in (SLT, SLE)
+    return any(starts_late(operand) for operand in op.operands)
+
+
 def _from_launch(value: Value) -> bool:
     """Is the value made of more than constants and ranges?"""
     op = value.op

@@ -17,7 +17,7 @@ from ascend_autotune.analysis.plan.cube import CubePlan, keeps_sum
 from ascend_autotune.analysis.plan.demand import demanded
 from ascend_autotune.analysis.plan.emit import Emitter
 from ascend_autotune.analysis.plan.program import Operand, Program, Scalar, Tile
-from ascend_autotune.analysis.plan.split import halved, leaving_tiles, share_a_dimension
+from ascend_autotune.analysis.plan.split import halved, leaving_tiles
 
 Handler = Callable[["Lowering", Operation], None]
 
@@ -41,8 +41,9 @@ def lower_vector(
     shapes, unclear = None, False
     if cube is not None and split:
         shapes = halved(module, need, cube, forms)
-        leaving = leaving_tiles(module, need, cube, forms) if shapes is None else None
-        unclear = leaving is not None and share_a_dimension(module, need, leaving)
+        # What has nothing to do with each other is halved along dimensions of its own
+        # (the groups of DimensionAnalyzer), which is not followed here.
+        unclear = shapes is None and leaving_tiles(module, need, cube, forms) is not None
     wanted: set[Value] = set()
     for _ in range(3):
         lowering = Lowering(module, forms, need, wanted, code_motion, cube, shapes)

@@ -10,7 +10,7 @@ from ascend_autotune.analysis.addressing import Access, access_of
 from ascend_autotune.analysis.ir import Operation, Value
 from ascend_autotune.analysis.plan import elementwise, temporaries
 from ascend_autotune.analysis.plan.blockpointers import as_memory_has_it, memory_order
-from ascend_autotune.analysis.plan.boxes import box_of, spans_last
+from ascend_autotune.analysis.plan.boxes import box_of, spans_last, starts_late
 from ascend_autotune.analysis.plan.demand import folds, is_box, stores_box
 from ascend_autotune.analysis.plan.maths import Maths
 from ascend_autotune.analysis.plan.padding import row_of
@@ -107,6 +107,9 @@ def _copy_in(
         wide = emit.step("load", [], shape, dtype, row=1, spreads_rows=False)
     wide.buffer.loaded = True
     wide.buffer.sure = inner != 2 or not box or len(shape) == 1  # a mask and stride 2: likely
+    if low.cube is not None and emit.op is not None and len(emit.op.operands) > 1:
+        # A box that begins late is not taken apart; in kernels with dots it arrives dense.
+        wide.buffer.sure = wide.buffer.sure and not starts_late(emit.op.operands[1])
     return emit.step("vdeinterleave", [wide], shape, dtype, spreads_rows=False)
 
 

@@ -29,6 +29,8 @@ def halved(
         return None
     if any(op.name == "arith.select" and op.result in need and cuts(op) for op in module.walk()):
         return None
+    if _rewrites(module, need, cube, forms):
+        return None
     # A vector loaded once and spread along rows and along columns is kept whole, and
     # each use takes its slice; only then are the rows a loop of their own.
     for whole_vectors in (False, True):
@@ -63,17 +65,21 @@ def leaving_tiles(
     return leaving
 
 
-def share_a_dimension(module: Module, need: set[Value], leaving: list[Value]) -> bool:
-    """Could some dimension be common to all that leaves, indices and constants included?"""
-    dims = _Dimensions(False, slices=False)
-    for op in module.kernel.walk():
-        dims.relate(op, need)
-    return _common(leaving, dims) is not None
-
-
 def cuts(select: Operation) -> bool:
     """A select on a box whose bounds only the launch knows: a slice of changing size."""
     return is_box(select) and not folds(select) and bool(box_of(select.operands[0]))
+
+
+def _rewrites(module: Module, need: set[Value], cube: CubePlan, forms: Forms) -> bool:
+    """Does the vector core read an argument that it writes? Its cores would race."""
+    bases: dict[bool, set[int]] = {True: set(), False: set()}
+    for op in module.kernel.walk():
+        stores = op.name in _STORES and op not in cube.drained
+        if stores or (op.name == "tt.load" and op.result in need):
+            access = access_of(op, forms)
+            if access is not None and access.base is not None:
+                bases[stores].add(access.base)
+    return bool(bases[True] & bases[False])
 
 
 def _cut_class(
@@ -135,9 +141,9 @@ def _splits(op: Operation, forms: Forms) -> bool:
 class _Dimensions:
     """Union-find over dimensions of values: which of them are one loop."""
 
-    def __init__(self, whole_vectors: bool, *, slices: bool = True) -> None:
+    def __init__(self, whole_vectors: bool) -> None:
         self.whole_vectors = whole_vectors
-        self.slices = slices  # readers of constants and indices take slices of their own
+        self.reduced: set[Key] = set()  # what is folded along them cannot be shared out
         self._parent: dict[Key, Key] = {}
         self._pliable: dict[Value, bool] = {}
 
@@ -155,8 +161,6 @@ class _Dimensions:
 
     def pliable(self, value: Value) -> bool:
         """Made of constants and indices alone: each reader gets a slice of its own."""
-        if not self.slices:
-            return False
         known = self._pliable.get(value)
         if known is None:
             op = value.op
@@ -198,6 +202,7 @@ class _Dimensions:
             for d in range(len(op.operands[0].type.shape)):
                 self.join((op.operands[0], d), (result, d + (d >= axis)))
         elif name == "tt.reduce" and isinstance(axis, int):
+            self.reduced.update((value, axis) for value in op.operands)
             for value in op.results:
                 for d in range(len(value.type.shape)):
                     self.join((value, d), (op.operands[0], d + (d >= axis)))
@@ -236,7 +241,7 @@ def _common(leaving: list[Value], dims: _Dimensions) -> Key | None:
     if not tiles:
         return None
     sets = [{dims.root((v, d)) for d, size in enumerate(v.type.shape) if size > 1} for v in tiles]
-    common = set.intersection(*sets)
+    common = set.intersection(*sets) - {dims.root(key) for key in dims.reduced}
     widest = max(tiles, key=lambda value: len(value.type.shape))
     for d in range(len(widest.type.shape)):
         if dims.root((widest, d)) in common:
