@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 from ascend_autotune.search.config import Config
@@ -65,6 +66,7 @@ class LaunchDevice:
     """One kernel with one call's arguments.
 
     `launch` runs a config once, its first time compiling it. `bench` times a call, in ms.
+    `trial` surrounds each timing.
     """
 
     def __init__(
@@ -73,11 +75,13 @@ class LaunchDevice:
         launch: Callable[[Config], object],
         bench: Bench,
         precise_bench: Bench | None = None,
+        trial: Callable[[], AbstractContextManager[None]] = nullcontext,
     ) -> None:
         self._info = info
         self._launch = launch
         self._bench = bench
         self._precise = precise_bench or bench
+        self._trial = trial
 
     @property
     def info(self) -> DeviceInfo:
@@ -103,7 +107,8 @@ class LaunchDevice:
                 first_call.append(time.perf_counter() - before)
 
         try:
-            measured = bench(call, quantiles=QUANTILES)
+            with self._trial():
+                measured = bench(call, quantiles=QUANTILES)
         except Exception as error:
             raise as_failure(error) from error
         took = time.perf_counter() - began
