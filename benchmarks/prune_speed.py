@@ -6,7 +6,8 @@
 Prints one JSON object per measurement; times are medians in ms. `in_traces` is the time over
 that of one trace, measured between the others. `explain`, `report` (with its text) and `prune` are
 of flash attention, `prune` over its 8x8 space. `cold`: no program is remembered from before;
-`fresh process`: nor is anything imported or set up, but for `trace`, of one tile, before.
+`fresh process`: nor has anything been judged in its process; `prune` is imported, and the front
+end set up by one trace.
 `million` is a space of four parameters and a million candidates, `us_per_candidate` without its
 traces, `peak_mib` the process's largest resident size. `compiling everything` is what the
 alternative takes: the seconds that the labels' compiles took, one core each, beside those of
@@ -91,16 +92,17 @@ print(json.dumps(fresh()))
 
 
 def fresh() -> tuple[float, float]:
-    """(ms of a trace, ms of `prune`) of flash attention, in a process that has done nothing yet.
+    """(ms of a trace, ms of `prune`) of flash attention, in a process that has judged nothing yet.
 
     One trace comes before, for the front end to be set up, and six after.
     """
+    prune = ascend_autotune.prune  # imports what it needs
     module = load_module(EXAMPLES / "flash_attention.py")
     given = {"signature": module.SIGNATURE, "constants": module.CONSTANTS, "target": TARGET}
     request = resolve(module.KERNEL, **given, compile_options=None, grid=None)
     trace(request.instance(module.TILE))
     start = time.perf_counter()
-    ascend_autotune.prune(module.KERNEL, SPACE, **given)
+    prune(module.KERNEL, SPACE, **given)
     pruned = time.perf_counter() - start
     tiles = [{"BLOCK_M": m, "BLOCK_N": n} for m in (32, 64, 128) for n in (64, 128)]
     start = time.perf_counter()

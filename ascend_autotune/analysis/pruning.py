@@ -6,13 +6,15 @@ import time
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
+from ascend_autotune.analysis.assessing import Assessor
 from ascend_autotune.analysis.grid import Grid
+from ascend_autotune.analysis.request import Request, resolve
 from ascend_autotune.analysis.result import PruneResult
 from ascend_autotune.analysis.space import Space
+from ascend_autotune.analysis.sweep import Sweep
 
 if TYPE_CHECKING:
     from ascend_autotune.analysis.judging import Asking
-    from ascend_autotune.analysis.request import Request
 
 
 def prune(
@@ -46,8 +48,6 @@ def prune(
         FlavourError: no usable Triton is installed.
         JudgeUnavailable: `exact` without an Ascend compiler.
     """
-    from ascend_autotune.analysis.request import resolve
-
     started = time.perf_counter()
     request = resolve(kernel, signature, constants, target, compile_options, grid)
     searched = request.space(space)
@@ -58,9 +58,6 @@ def prune_request(
     request: Request, space: Space, *, exact: bool = False, started: float | None = None
 ) -> PruneResult:
     """`prune` for a request whose parts are resolved already."""
-    from ascend_autotune.analysis.assessing import Assessor
-    from ascend_autotune.analysis.sweep import Sweep
-
     began = time.perf_counter() if started is None else started
     asking = _asking(request) if exact else None
     first = space.candidate(0)

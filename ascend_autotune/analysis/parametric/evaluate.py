@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,9 +12,10 @@ from ascend_autotune.analysis.footprint import Footprint, footprint_of
 from ascend_autotune.analysis.options import CompileOptions
 from ascend_autotune.analysis.parametric.sym import Mask, Run, Vector
 from ascend_autotune.analysis.parametric.template import Template
-from ascend_autotune.analysis.plan.attempts import Figures, Layout, figures_of, layouts_of
-from ascend_autotune.analysis.plan.packing import Sizes
-from ascend_autotune.analysis.verdict import FEASIBLE, INFEASIBLE, UNKNOWN
+from ascend_autotune.analysis.plan.attempts import Layout, figures_of, layouts_of
+from ascend_autotune.analysis.plan.lifetimes import Entry
+from ascend_autotune.analysis.plan.packing import Need, Sizes, least_live, live_maximum
+from ascend_autotune.analysis.verdict import FEASIBLE, INFEASIBLE, UNBOUNDED, UNKNOWN
 
 _CHUNK = 1 << 17  # candidates that are worked out together: bounds the memory used
 
@@ -60,17 +61,41 @@ def _chunk(judged: Judged, start: int, end: int) -> None:
             judged.template, columns, len(rest) // 2, judged.chip, judged.options
         )
         chosen = np.flatnonzero(agree)
-        where = rest[chosen]
-        sizes = Sizes(len(rest), chosen, figures=False)
-        figures = [figures_of(layout, judged.chip, sizes) for layout in layouts]
-        judged.status[where] = verdicts(figures, judged.chip.capacity)
+        judged.status[rest[chosen]] = verdicts(layouts, judged.chip, len(rest), chosen)
         rest = rest[~agree]
 
 
-def verdicts(figures: Sequence[Figures], capacity: Mapping[str, int]) -> Vector:
-    """Refused where every attempt is, feasible where one surely fits, else unknown."""
+class _Sums(Sizes):
+    """Needs with nothing placed: for what may share a place, the sum stands."""
+
+    def _work_out(self, entries: Sequence[Entry], capacity: int) -> Need:
+        sure = [entry for entry in entries if entry.sure]
+        low = live_maximum(sure, self)
+        part = least_live(sure, self) if any(entry.parts != 1 for entry in sure) else low
+        return Need(low, part, self.sum(entries))
+
+
+def verdicts(layouts: Sequence[Layout], chip: Chip, count: int, chosen: Vector) -> Vector:
+    """Refused where every attempt is, feasible where one surely fits, else unknown.
+
+    Placing buffers costs most. Sums alone say who is refused, and of most who fits; only the
+    attempts that may still fit somebody are laid out for them.
+    """
+    capacity = chip.capacity
+    sums = _Sums(count, chosen)
+    figures = [figures_of(layout, chip, sums) for layout in layouts]
     refused: Mask = np.logical_and.reduce([found.refused(capacity) for found in figures])
     fits: Mask = np.logical_or.reduce([found.fits(capacity) for found in figures])
+    sizes: Sizes = sums
+    asked: Vector = np.zeros(0, dtype=np.int64)
+    for layout, found in zip(layouts, figures, strict=True):
+        known = np.logical_or.reduce([high == UNBOUNDED for high in found.high.values()])
+        open_ = np.flatnonzero(~fits & ~known & ~found.refused(capacity))
+        if not len(open_):
+            continue
+        if not np.array_equal(open_, asked):  # else equal buffers are placed already
+            sizes, asked = Sizes(count, chosen[open_], figures=False), open_
+        fits[open_] = figures_of(layout, chip, sizes).fits(capacity)
     return np.where(fits, FEASIBLE, np.where(refused, INFEASIBLE, UNKNOWN))
 
 

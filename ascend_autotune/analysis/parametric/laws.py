@@ -44,22 +44,60 @@ class Law:
 def fit(numbers: Sequence[int], points: Sequence[Point]) -> Law | None:
     """The law through the numbers seen at the points; None where there is none.
 
-    Point 0 is the origin, point 1 + i changes parameter i alone; the others are checks.
+    Point 0 is the origin. A parameter's exponent comes from a point that changes it alone; that
+    of at most one parameter may be left to the last point, which changes all. The law must hold
+    at every point.
     """
     base, origin = numbers[0], points[0]
     if all(number == base for number in numbers):
         return Law(base, (0,) * len(origin))
     if base == 0:
         return None
-    exponents = []
+    end = points[-1]
+    exponents = [0] * len(origin)
+    left = []
     for i in range(len(origin)):
-        exponent = _exponent(base, numbers[1 + i], origin[i], points[1 + i][i])
+        alone = _alone(i, points)
+        if alone is None:
+            left += [i] if end[i] != origin[i] else []  # else it has one value only
+            continue
+        exponent = _exponent(base, numbers[alone], origin[i], points[alone][i])
         if exponent is None:
             return None
-        exponents.append(exponent)
+        exponents[i] = exponent
+    if len(left) > 1:
+        return None
+    for i in left:
+        before = Law(base, tuple(exponents)).number(end, origin)
+        exponent = _exponent(before, numbers[-1], origin[i], end[i]) if before else None
+        if exponent is None:
+            return None
+        exponents[i] = exponent
     law = Law(base, tuple(exponents))
     seen = zip(numbers, points, strict=True)
     return law if all(law.number(point, origin) == number for number, point in seen) else None
+
+
+def _alone(i: int, points: Sequence[Point]) -> int | None:
+    """The first point that differs from the origin in parameter i and in no other."""
+    for index, point in enumerate(points[1:], 1):
+        if [j for j, value in enumerate(point) if value != points[0][j]] == [i]:
+            return index
+    return None
+
+
+def separates(origin: Point, point: Point, free: Sequence[int]) -> bool:
+    """Do the numbers at `point` tell the exponents of two parameters apart?
+
+    Then one trace that changes both finds the second exponent and checks the first: if that
+    were wrong, no whole exponent of the second would make up for it.
+    """
+    one, two = (math.log(point[i] / origin[i]) for i in free)
+    shifts = range(-_SHIFT, _SHIFT + 1)
+    return all(abs(i * one + j * two) > 1e-9 for i in shifts for j in shifts if (i, j) != (0, 0))
+
+
+_SHIFT = 3  # between two exponents of -1 to 2
 
 
 def _exponent(before: int, after: int, start: int, end: int) -> int | None:

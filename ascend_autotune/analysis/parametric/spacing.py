@@ -2,7 +2,8 @@
 
 A block is a product of values for which the kernel is one program at many sizes. Its
 template comes from one trace at an origin, one for each parameter changed, and a check
-where all have changed; where that fails, the block is cut, and single tiles are traced.
+where all have changed (which stands for the second of two parameters too, where it can);
+where that fails, the block is cut, and single tiles are traced.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ascend_autotune.analysis.ir import Module
-from ascend_autotune.analysis.parametric.laws import Point
+from ascend_autotune.analysis.parametric.laws import Point, separates
 from ascend_autotune.analysis.parametric.sym import Vector
 from ascend_autotune.analysis.parametric.template import Template, fold
 
@@ -164,10 +165,26 @@ class _Cutter:
         start, end = tuple(origin), tuple(other)
         if any(start[i] == end[i] for i in free):
             return None
-        points = [start]
-        for i in range(len(part)):
-            points.append((*start[:i], end[i], *start[i + 1 :]) if i in free else start)
-        return [*points, end]
+        both = self._both(start, free, pool) if len(free) == 2 else None
+        changed = free if both is None else free[:1]
+        return [start, *((*start[:i], end[i], *start[i + 1 :]) for i in changed), both or end]
+
+    def _both(
+        self, start: Point, free: Sequence[int], pool: Sequence[tuple[int, ...]]
+    ) -> Point | None:
+        """The smallest point that changes both parameters and tells their exponents apart."""
+        fixed = {value for i, value in enumerate(start) if i not in free}
+        options = [
+            [v for v in pool[i] if v > 1 and v != start[i] and v not in fixed | self.constants]
+            for i in free
+        ]
+        found = []
+        for one, two in itertools.product(*options):
+            point = list(start)
+            point[free[0]], point[free[1]] = one, two
+            if one != two and separates(start, tuple(point), free):
+                found.append(tuple(point))
+        return min(found, key=math.prod, default=None)
 
     def _positions(self, columns: Sequence[Vector]) -> Vector:
         total = np.zeros(len(columns[0]), dtype=np.int64)
