@@ -65,19 +65,38 @@ def attention(repeats: int, table: Table) -> None:
     def pruned() -> Any:
         return ascend_autotune.prune(module.KERNEL, SPACE, **given)
 
-    for action in (lambda: trace(one), explained, pruned):
+    for action in (explained, pruned):
         action()  # imports, and what the front end sets up once
-    traced = _median(lambda: trace(one), 2 * repeats, lambda: None)
-    table.add(_row("trace", traced, traced))
+
+    def traced() -> Any:
+        return trace(one)
+
+    table.add(_compared("trace", traced, traced, repeats, lambda: None))
     for name, action in (
         ("explain", explained),
         ("report", lambda: str(explained())),
         ("prune", pruned),
     ):
-        table.add(_row(f"{name}, cold", _median(action, repeats, forget), traced))
-        table.add(_row(f"{name}, warm", _median(action, repeats, lambda: None), traced))
+        table.add(_compared(f"{name}, cold", action, traced, repeats, forget))
+        table.add(_compared(f"{name}, warm", action, traced, repeats, lambda: None))
     forget()
     table.add({"what": "prune", "ttir_traces": pruned().stats["ttir_traces"]})
+
+
+def _compared(
+    what: str,
+    action: Callable[[], Any],
+    traced: Callable[[], Any],
+    repeats: int,
+    before: Callable[[], Any],
+) -> dict[str, object]:
+    """`action` beside traces right before and after it: a machine may slow down in between."""
+    pairs = []
+    for _ in range(repeats):
+        one = _median(traced, 3, lambda: None)
+        ms = _median(action, 1, before)
+        pairs.append((ms, (one + _median(traced, 3, lambda: None)) / 2))
+    return _row(what, *sorted(pairs, key=lambda pair: pair[0] / pair[1])[len(pairs) // 2])
 
 
 def _row(what: str, ms: float, traced: float) -> dict[str, object]:
