@@ -33,7 +33,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             text, code = options.run(options)
     except AscendAutotuneError as error:
         # One line, whatever the message: it may carry a front end's own text.
-        print(f"ascend-autotune: {' '.join(str(error).split())}", file=sys.stderr)
+        message = error.on_command_line if isinstance(error, RequestError) else str(error)
+        print(f"ascend-autotune: {' '.join(message.split())}", file=sys.stderr)
         return WRONG_REQUEST
     except Exception:
         # A fault of ours: the traceback helps to mend it, and 1 would say that nothing can run.

@@ -8,7 +8,14 @@ class AscendAutotuneError(Exception):
 
 
 class RequestError(AscendAutotuneError, ValueError):
-    """The request is wrong: an unknown name, type or target, an empty space ... (CLI: exit 2)."""
+    """The request is wrong: an unknown name, type or target, an empty space ... (CLI: exit 2).
+
+    `on_command_line` is the message in the command line's words, where those are others.
+    """
+
+    def __init__(self, message: str, on_command_line: str | None = None) -> None:
+        super().__init__(message)
+        self.on_command_line = message if on_command_line is None else on_command_line
 
 
 class FlavourError(AscendAutotuneError):

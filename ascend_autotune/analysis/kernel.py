@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
@@ -131,9 +132,11 @@ def make_instance(
     values.update(defaults.constants)
     missing = [name for name in left_out if name not in info.defaults]
     if missing:
+        wanted = f"{info.name} needs the types of {', '.join(missing)}; write, with your types,"
+        likely = _likely(function, missing)
         raise RequestError(
-            f"signature: {info.name} needs the types of {', '.join(missing)}; write, with your "
-            f"types, signature={_paste({**asked, **_likely(function, missing)})}"
+            f"signature: {wanted} signature={_paste({**asked, **likely})}",
+            f"{wanted} {_options(likely)}",
         )
     return KernelInstance(
         function, info.name, types, values, frozenset(divisible), chip, info.heuristics
@@ -193,6 +196,11 @@ def _likely(function: Any, names: Sequence[str]) -> dict[str, str]:
     annotated = annotations_of(function)
     guessed, _ = assume_types([name for name in names if name not in annotated], roles(function))
     return {name: annotated.get(name) or guessed[name] for name in names}
+
+
+def _options(types: Mapping[str, str]) -> str:
+    """Types as options of the command line; a shell would take `*fp16` for a pattern."""
+    return " ".join(f"--arg {shlex.quote(f'{name}={kind}')}" for name, kind in types.items())
 
 
 def _paste(values: Mapping[str, object]) -> str:
