@@ -55,8 +55,8 @@ def test_every_module_imports_without_a_triton() -> None:
     modules = sorted(
         ".".join(file.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
         for file in PACKAGE.rglob("*.py")
-        # The adapters are the one place that is allowed to need the Triton it adapts.
-        if "adapters" not in file.parts and file.name != "__main__.py"
+        # The adapters may need the Triton that they adapt, the hook the one that it changes.
+        if not {"adapters", "hooks"} & set(file.parts) and file.name != "__main__.py"
     )
     script = (
         "import importlib, sys\n"
@@ -67,6 +67,15 @@ def test_every_module_imports_without_a_triton() -> None:
         [sys.executable, "-c", script], capture_output=True, text=True, check=False, cwd=ROOT
     )
     assert done.returncode == 0, done.stderr
+
+
+def test_the_hook_says_what_to_install_where_there_is_no_triton() -> None:
+    script = "import sys; sys.modules['triton'] = None; import ascend_autotune.hooks"
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=False, cwd=ROOT
+    )
+    assert done.returncode != 0
+    assert "FlavourError" in done.stderr.splitlines()[-1]
 
 
 def test_analysis_never_reaches_up() -> None:

@@ -50,7 +50,7 @@ class Candidates:
         return Problem(
             here.call.info.name,
             LazySequence(len(configs), lambda i: configs[i].candidate),
-            ({},) if self.handwritten else self.profiles,
+            ({},) if self.handwritten or here.hints.mode == "prune" else self.profiles,
             key=key,
             family=here.family,
             default=self.default,
@@ -253,21 +253,22 @@ def _handwritten(tuner: SearchTuner, here: Situation) -> Candidates:
 
 def _as_config(original: Any, here: Situation) -> Config:
     values = {k: v for k, v in original.all_kwargs().items() if k not in here.call.arguments}
-    profile = {n: v for n, v in values.items() if n in OPTIONS and n not in LAUNCH_FIELDS}
-    shown = {n: v for n, v in values.items() if n not in profile and n not in _UNSHOWN}
-    return Config(shown, profile)
+    said = {n: v for n, v in values.items() if n == "multibuffer" or v not in (None, False)}
+    profile = {n: v for n, v in said.items() if n in OPTIONS and n not in LAUNCH_FIELDS}
+    shown = {n: v for n, v in values.items() if n not in OPTIONS and _UNSAID.get(n, ...) != v}
+    fields = {n: values[n] for n in ("num_warps", "num_stages") if n in values}
+    return Config({**shown, **fields}, profile)
 
 
-# Fields that a triton.Config always has and that hardly anybody sets.
-_UNSHOWN = frozenset(
-    {
-        "num_buffers_warp_spec",
-        "num_consumer_groups",
-        "reg_dec_producer",
-        "reg_inc_consumer",
-        "force_simt_template",
-    }
-)
+# Fields that a triton.Config always has, as they are where nobody sets them.
+_UNSAID: Mapping[str, object] = {
+    "num_ctas": 1,
+    "num_buffers_warp_spec": 0,
+    "num_consumer_groups": 0,
+    "reg_dec_producer": 0,
+    "reg_inc_consumer": 0,
+    "force_simt_template": False,
+}
 
 
 def _program(config: Config, here: Situation) -> object:
@@ -280,9 +281,7 @@ def _program(config: Config, here: Situation) -> object:
             values.pop(name, None)
         if num_stages_matters() and stages == 1:
             profile["multibuffer"] = False
-        profile = {n: v for n, v in effective(profile).items() if v not in (False, None)} | {
-            n: v for n, v in effective(profile).items() if n == "multibuffer"
-        }
+        profile = effective(profile)
     return tuple(sorted(values.items())), tuple(sorted(profile.items(), key=str))
 
 

@@ -33,7 +33,7 @@ def device_for(tuner: SearchTuner, here: Situation, found: Candidates, guard: Gu
     def launch(config: Config) -> Any:
         return run_config(tuner, here, found, config)
 
-    return LaunchDevice(info_for(here.target), guard.wrapped(launch), tuner.do_bench)
+    return LaunchDevice(info_for(here.target), launch, tuner.do_bench, trial=guard.trial)
 
 
 def run_config(tuner: SearchTuner, here: Situation, found: Candidates, config: Config) -> Any:
@@ -51,7 +51,7 @@ def run_config(tuner: SearchTuner, here: Situation, found: Candidates, config: C
         own_hook(named)
     tuner.pre_hook(named)
     try:
-        result = tuner.fn.run(*call.args, **current)
+        result = tuner.launched.run(*call.args, **current)
     except Exception as error:
         tuner.post_hook(named, exception=error)
         raise

@@ -1,28 +1,127 @@
-"""What keeps a search from harm: the caller's tensors are put back, wrong configs are rejected."""
+"""What keeps a search from harm: the caller's tensors are put back, wrong configs are rejected,
+and a parameter that is no performance tile is not searched unchecked."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING
 
-from ascend_autotune.hooks.candidates import Candidates
+from ascend_autotune.errors import RequestError
+from ascend_autotune.hooks.candidates import LISTED, Candidates
+from ascend_autotune.hooks.devices import run_config
 from ascend_autotune.hooks.situation import Situation
+from ascend_autotune.search.buffers import Buffers
 from ascend_autotune.search.config import Config
+from ascend_autotune.search.gate import Gate
 
 if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
     from ascend_autotune.hooks.tuner import SearchTuner
 
 
-@dataclass
+@dataclass(frozen=True)
 class Guard:
-    gate: Callable[[Config], None] | None = None
+    """`gate` raises for a finalist whose result differs; `trial` surrounds each timing."""
 
-    def wrapped(self, launch: Callable[[Config], Any]) -> Callable[[Config], Any]:
-        return launch
+    gate: Callable[[Config], None] | None = None
+    trial: Callable[[], AbstractContextManager[None]] = nullcontext
 
 
 @contextmanager
 def guard_for(tuner: SearchTuner, here: Situation, found: Candidates) -> Iterator[Guard]:
-    yield Guard()
+    """The guard of one search; at its end the caller's tensors are as they were."""
+    tile = found.configs[0].candidate
+    buffers = buffers_of(here, tile)
+    if not buffers or not computes():
+        if tuner.hints.reference_fn is not None and computes():
+            raise RequestError(
+                f"{here.call.info.name}: reference_fn is given, but the kernel writes no tensor "
+                f"that can be compared"
+            )
+        yield Guard()
+        return
+    reference = tuner.hints.reference_fn
+    with buffers:
+        gate = Gate(
+            partial(run_config, tuner, here, found),
+            buffers,
+            default=found.default or found.configs[0],
+            reference=partial(_ask, reference, here) if reference is not None else None,
+            tolerances=tuner.hints.tolerances,
+        )
+        yield Guard(gate, buffers.trial)
+
+
+def buffers_of(here: Situation, tile: Mapping[str, object]) -> Buffers:
+    """The tensors that the kernel writes; all of them where that cannot be told."""
+    from ascend_autotune.analysis.written import touched_by
+
+    tensors = here.call.tensors
+    constants = {n: v for n, v in tile.items() if n in here.call.info.constexprs}
+    touched = None if here.request is None else touched_by(here.request, constants)
+    if touched is None or not touched.certain:
+        return Buffers(tensors, tuple(tensors), tuple(tensors))
+    return Buffers(tensors, touched.writes, touched.reads)
+
+
+def computes() -> bool:
+    """Do launches compute anything? The modelled NPU does so only where it is asked to."""
+    from ascend_autotune.search.standin import active
+
+    modelled = active()
+    return modelled is None or modelled.compute
+
+
+def _ask(reference: Callable[..., object], here: Situation) -> object:
+    """The reference's answer to the kernel's own arguments, its tensors copies of the caller's."""
+    call = here.call
+    given = {n: v.clone() if hasattr(v, "clone") else v for n, v in call.arguments.items()}
+    constants = set(call.info.constexprs) - set(here.hints.params)
+    by_position = [
+        given[name]
+        for name in call.info.arguments[: len(call.args)]
+        if name not in call.info.constexprs
+    ]
+    by_name = {n: v for n, v in given.items() if n in constants}
+    by_name |= {
+        n: v for n, v in given.items() if n in call.kwargs and n not in call.info.constexprs
+    }
+    return reference(*by_position, **by_name)
+
+
+def check_tiles(tuner: SearchTuner, here: Situation, found: Candidates) -> str:
+    """What is to be said of searched parameters that may be no performance tiles; "" if nothing.
+
+    Raises `RequestError` for one that changes the result, where there is no `reference_fn`.
+    Source: the last section of guide.zh.txt.
+    """
+    from ascend_autotune.analysis.performance_tiles import check_performance_tiles
+
+    if here.request is None or tuner.hints.reference_fn is not None or not here.searched:
+        return ""
+    scalars = {n: v for n, v in here.call.scalars.items() if type(v) is int}
+    # Only what may run has to be right: a block beyond the whole is often pruned already.
+    values = {
+        name: sorted({int(str(c.candidate[name])) for c in found.configs[:LISTED]})
+        for name in here.searched
+    }
+    roles = check_performance_tiles(here.request, values, scalars)
+    for name, role in roles.items():
+        if role.role == "changes result":
+            shown = " ".join(part for part in (role.operation, role.location) if part)
+            raise RequestError(
+                f"{here.call.info.name}: {name} is no performance tile, for the result depends "
+                f"on it: {role.why}{f' ({shown})' if shown else ''}; keep it fixed, or give "
+                f"search_params a reference_fn"
+            )
+    unsure = [f"{name} ({role.why})" for name, role in roles.items() if role.role == "undecided"]
+    if not unsure:
+        return ""
+    return (
+        f"{here.call.info.name}: whether the result depends on {', '.join(unsure)} cannot be "
+        f"told from the program; every finalist is compared with the default config"
+    )

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import inspect
+import os
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from triton.runtime.autotuner import Autotuner
+from triton.runtime.jit import KernelInterface
 
 from ascend_autotune.analysis.kernel import KernelInfo, describe, unwrap
 from ascend_autotune.analysis.request import RECORD
@@ -23,6 +25,8 @@ from ascend_autotune.hooks.target import active_target, capturing
 from ascend_autotune.search.lessons import Lessons
 
 Decorated = Mapping[str, Any]
+KEEP = "TRITON_CACHE_AUTOTUNING"
+"""Triton's own switch for `cache_results` everywhere (3.5 and later)."""
 
 
 @dataclass(frozen=True)
@@ -62,6 +66,8 @@ class SearchTuner(Autotuner):  # type: ignore[misc]
             others.setdefault(name, None)
         self.handwritten = list(given.get("configs") or ())
         super().__init__(fn, list(info.arguments), self.handwritten, **others)
+        self.launched = below_caches(fn)
+        self.keeps_results = bool(given.get("cache_results")) or os.environ.get(KEEP) == "1"
         self.info = info
         self.hints = hints
         self.search_params = {n: list(v) for n, v in hints.space(dots=True).items()}
@@ -95,7 +101,7 @@ class SearchTuner(Autotuner):  # type: ignore[misc]
         if chosen.pre_hook is not None:
             given = dict(zip(self.arg_names, args, strict=False))
             chosen.pre_hook({**given, **kwargs, **chosen.options})
-        return self.fn.run(*args, **kwargs, **chosen.options)
+        return self.launched.run(*args, **kwargs, **chosen.options)
 
     def warmup(self, *args: Any, **kwargs: Any) -> list[Any]:
         """Compile what a call with these arguments would run with; nothing is timed."""
@@ -105,7 +111,7 @@ class SearchTuner(Autotuner):  # type: ignore[misc]
         known = self._known.get(self._key(call))
         decision = known.decision if known is not None else None
         options = (decision or predict(self, call)).options_for(call)
-        return [self.fn.warmup(*args, **{**kwargs, **options})]
+        return [self.launched.warmup(*args, **{**kwargs, **options})]
 
     # -- the way to a config ---------------------------------------------------------------
 
@@ -127,6 +133,7 @@ class SearchTuner(Autotuner):  # type: ignore[misc]
         from ascend_autotune.hooks import tuning
 
         call = self._call(args, kwargs)
+        self._complain(call)
         if tuning.launches_nothing(self, call):
             return None
         key = self._key(call)
@@ -147,6 +154,17 @@ class SearchTuner(Autotuner):  # type: ignore[misc]
         self._remember(args, kwargs, chosen)
         return chosen
 
+    def _complain(self, call: KernelCall) -> None:
+        """Raise `TypeError` for a call that no config could mend, as the launch would."""
+        brought = {*self.hints.params, *self.info.defaults, *self.info.heuristics}
+        brought |= {name for config in self.handwritten for name in config.kwargs}
+        missing = [n for n in self.info.arguments if n not in call.arguments and n not in brought]
+        if missing:
+            raise TypeError(
+                f"{self.info.name}() missing {len(missing)} required argument"
+                f"{'s' if len(missing) > 1 else ''}: {', '.join(map(repr, missing))}"
+            )
+
     def _as_chosen(self, decision: Any, call: KernelCall) -> Chosen:
         options = decision.options_for(call)
         return Chosen(
@@ -166,6 +184,20 @@ class SearchTuner(Autotuner):  # type: ignore[misc]
         except TypeError:
             return  # an argument that cannot be hashed: each call goes the long way
         self._readers[len(args), names] = reader
+
+
+def below_caches(fn: Any) -> Any:
+    """What to launch so that a compile option reaches the compiler.
+
+    A wrapper such as FlagGems' libentry keeps compiled kernels by argument and not by option:
+    beneath the tuner, every profile would be the first one's binary.
+    """
+    while isinstance(fn, KernelInterface) and not type(fn).__module__.startswith("triton."):
+        inner = getattr(fn, "fn", None)
+        if not isinstance(inner, KernelInterface):
+            break
+        fn = inner
+    return fn
 
 
 def make_tuner(fn: Any, given: Decorated) -> Any:

@@ -14,11 +14,13 @@ from ascend_autotune.hooks.candidates import Candidates
 from ascend_autotune.hooks.choosing import middle_tile
 from ascend_autotune.hooks.decision import Decision, triton_config
 from ascend_autotune.hooks.devices import device_for
+from ascend_autotune.hooks.kept import Kept
 from ascend_autotune.hooks.printing import Printer
 from ascend_autotune.hooks.situation import Situation
 from ascend_autotune.hooks.target import active_target
 from ascend_autotune.search.config import Config
 from ascend_autotune.search.result import SearchResult, Trial
+from ascend_autotune.search.store import Winner
 
 if TYPE_CHECKING:
     from ascend_autotune.hooks.tuner import SearchTuner
@@ -79,19 +81,27 @@ def tune(tuner: SearchTuner, call: KernelCall, key: tuple[object, ...]) -> Decis
 def _tuned(
     tuner: SearchTuner, here: Situation, key: tuple[object, ...], printer: Printer
 ) -> Decision:
-    from ascend_autotune.hooks.safety import guard_for
+    from ascend_autotune.hooks.safety import check_tiles, guard_for
     from ascend_autotune.search.engine import search
     from ascend_autotune.search.exhaustive import time_all
 
     found = _candidates.make(tuner, here)
     _notice(tuner, here, found)
     printer.begin(here, found)
+    store = Kept(tuner, here, found, key) if tuner.keeps_results else None
+    restored = store.restored() if store is not None else None
+    if restored is not None:
+        return _decision(here, found, restored.config, None)
     if not found.configs:
         raise _nothing(here, found.trials)
     if tuner.hints.mode == "static":
         return _untimed(here, found, "chosen by the model: mode is static")
     if len(found.configs) == 1 and len(found.profiles) == 1:
         return _untimed(here, found, "the only config that is left")
+    if not found.handwritten:
+        unsure = check_tiles(tuner, here, found)
+        if unsure:
+            warn_once(tuner, unsure)
     with guard_for(tuner, here, found) as guard:
         device = device_for(tuner, here, found, guard)
         problem = found.problem(here, key)
@@ -119,14 +129,35 @@ def _tuned(
             )
     result = _complete(result, found)
     if result.best is None:
-        if result.ended == "interrupted":
-            raise KeyboardInterrupt
+        if result.ended == "interrupted" and found.default is not None:
+            return replace(_decision(here, found, found.default, result), kept=False)
         raise _nothing(here, result.trials)
+    if store is not None and result.complete:
+        store.keep(Winner(result.best, result.best_ms))
+    tuner.bench_time = result.seconds
+    tuner.configs_timings = _stock_timings(found, result)
     return _decision(here, found, result.best, result)
+
+
+def _stock_timings(found: Candidates, result: SearchResult) -> dict[Any, list[float]]:
+    """Times as stock Triton keeps them: per triton.Config the median, low and high, in ms."""
+    return {
+        found.originals.get(trial.config)
+        or triton_config(trial.config.candidate, trial.config.profile): [
+            trial.time_ms,
+            trial.low_ms if trial.low_ms is not None else trial.time_ms,
+            trial.high_ms if trial.high_ms is not None else trial.time_ms,
+        ]
+        for trial in result.trials
+        if trial.time_ms is not None
+    }
 
 
 def _complete(result: SearchResult, found: Candidates) -> SearchResult:
     """The result with what was pruned before the search, and what had to be said."""
+    if found.handwritten:  # its configs are no product of candidates and profiles
+        tried = tuple(trial for trial in result.trials if trial.fate != "not tried")
+        result = replace(result, trials=tried)
     seen = {trial.config for trial in result.trials}
     before = tuple(trial for trial in found.trials if trial.config not in seen)
     stats = {**result.stats, **found.stats}
@@ -234,7 +265,7 @@ LISTED = 24
 def _nothing(here: Situation, trials: Sequence[Trial]) -> NoConfigRuns:
     """What was tried, and why each failed."""
     name, shown = here.call.info.name, [trial for trial in trials if trial.reason]
-    lines = [f"{name}: no config can run on {here.target.arch}; of {len(trials)} tried:"]
+    lines = [f"{name}: no config can run on {here.target.arch}; of {len(shown)} tried:"]
     lines += [f"  {trial.config}: {' '.join(trial.reason.split())}" for trial in shown[:LISTED]]
     if len(shown) > LISTED:
         lines.append(f"  and {len(shown) - LISTED} more")
