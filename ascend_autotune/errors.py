@@ -18,6 +18,10 @@ class RequestError(AscendAutotuneError, ValueError):
         self.on_command_line = message if on_command_line is None else on_command_line
 
 
+class NoPerformanceTile(RequestError):
+    """A searched parameter changes the kernel's result, and no reference_fn was given."""
+
+
 class FlavourError(AscendAutotuneError):
     """No Triton is installed, or two builds of it overwrite each other (CLI: exit 2)."""
 

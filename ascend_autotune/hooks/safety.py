@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
-from ascend_autotune.errors import RequestError
+from ascend_autotune.errors import NoPerformanceTile, RequestError
 from ascend_autotune.hooks.candidates import LISTED, Candidates
 from ascend_autotune.hooks.devices import run_config
 from ascend_autotune.hooks.situation import Situation
@@ -96,7 +96,7 @@ def _ask(reference: Callable[..., object], here: Situation) -> object:
 def check_tiles(tuner: SearchTuner, here: Situation, found: Candidates) -> str:
     """What is to be said of searched parameters that may be no performance tiles; "" if nothing.
 
-    Raises `RequestError` for one that changes the result, where there is no `reference_fn`.
+    Raises `NoPerformanceTile` for one that changes the result, where there is no `reference_fn`.
     Source: the last section of guide.zh.txt.
     """
     from ascend_autotune.analysis.performance_tiles import check_performance_tiles
@@ -113,7 +113,7 @@ def check_tiles(tuner: SearchTuner, here: Situation, found: Candidates) -> str:
     for name, role in roles.items():
         if role.role == "changes result":
             shown = " ".join(part for part in (role.operation, role.location) if part)
-            raise RequestError(
+            raise NoPerformanceTile(
                 f"{here.call.info.name}: {name} is no performance tile, for the result depends "
                 f"on it: {role.why}{f' ({shown})' if shown else ''}; keep it fixed, or give "
                 f"search_params a reference_fn"

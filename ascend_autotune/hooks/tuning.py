@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from ascend_autotune.errors import NoConfigRuns, RequestError
+from ascend_autotune.errors import NoConfigRuns, NoPerformanceTile
 from ascend_autotune.hooks import candidates as _candidates
 from ascend_autotune.hooks.calls import KernelCall
 from ascend_autotune.hooks.candidates import Candidates
@@ -61,14 +61,14 @@ def predict(tuner: SearchTuner, call: KernelCall) -> Decision:
 def tune(tuner: SearchTuner, call: KernelCall, key: tuple[object, ...]) -> Decision:
     """Prune, search, decide. What goes wrong costs the tuning, not the call.
 
-    Raises `NoConfigRuns` where nothing can run, `RequestError` for a parameter whose search
+    Raises `NoConfigRuns` where nothing can run, `NoPerformanceTile` for a parameter whose search
     would change the result, and under `strict` whatever went wrong.
     """
     printer = Printer(tuner)
     here = situation(tuner, call)
     try:
         decision = _tuned(tuner, here, key, printer)
-    except (NoConfigRuns, RequestError):
+    except (NoConfigRuns, NoPerformanceTile):
         raise
     except Exception as error:
         if tuner.hints.strict:
