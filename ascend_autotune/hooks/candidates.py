@@ -58,6 +58,7 @@ class Candidates:
             check=self.check,
             workload=None if self.handwritten else workload_of(here),
             shape_final_top_k=here.hints.shape_final_top_k,
+            last_trials=here.last_trials if here.target.chip and not self.handwritten else None,
         )
 
 

@@ -15,6 +15,7 @@ from ascend_autotune.hooks.calls import KernelCall
 from ascend_autotune.hooks.choosing import middle_tile
 from ascend_autotune.hooks.hints import Hints
 from ascend_autotune.hooks.target import Target
+from ascend_autotune.search.config import Config
 from ascend_autotune.search.profiles import Profiles, available, make_profiles
 
 if TYPE_CHECKING:
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger("ascend_autotune")
 Tile = Mapping[str, object]
+# Every dot takes whole tiles from memory: cube and fixpipe can be kept in step by unit flags.
+_REGULAR = ("matmul", "batched_matmul", "attention", "chained_matmul")
 
 
 @dataclass(frozen=True)
@@ -82,13 +85,18 @@ class Situation:
 
     # -- what kind of kernel, and what may be tried ------------------------------------------
 
-    @cached_property
+    @property
     def family(self) -> str:
-        """mixcv or vector, from the program of the first small tile that compiles."""
+        """mixcv or vector; "" where no program could be read."""
+        return self.classified[0]
+
+    @cached_property
+    def classified(self) -> tuple[str, str]:
+        """Family and kind, from the program of the first small tile that compiles."""
         from ascend_autotune.analysis.assessing import Assessment, Assessor
 
         if self.request is None:
-            return ""
+            return "", ""
         assessor = Assessor(self.request.instance({}))
         for value in (16, 64, 128, 1):
             tile = {
@@ -101,8 +109,9 @@ class Situation:
                 from ascend_autotune.analysis.classifier import classify
                 from ascend_autotune.analysis.graph import build_graph
 
-                return classify(build_graph(program[1])).family
-        return ""
+                found = classify(build_graph(program[1]))
+                return found.family, found.kind
+        return "", ""
 
     @cached_property
     def space(self) -> dict[str, tuple[int, ...]]:
@@ -128,6 +137,15 @@ class Situation:
             return Profiles(({},))
         names = available(installed_options(self.target), self.target.chip.series)
         return make_profiles(self.family, names, self.call.options)  # type: ignore[arg-type]
+
+    def last_trials(self, best: Config) -> list[Config]:
+        """The internal policy: unit flags are tried once, with the best config of a kernel whose
+        dots are regular, where nobody has set them."""
+        regular = self.classified[1] in _REGULAR
+        known = "unit_flag" in installed_options(self.target)
+        if not regular or not known or "unit_flag" in self.call.options:
+            return []
+        return [best.with_profile({**best.profile, "unit_flag": True})]
 
     def assess(self, tile: Tile, profile: Mapping[str, object]) -> Assessment | None:
         """The verdict of one config; None where nothing is known."""
