@@ -1,63 +1,39 @@
-"""The correctness gate: a finalist's result against a reference, or against the default config.
-
-Comparison: |got - wanted| <= absolute + relative * |wanted|. Without tolerances of the user's,
-`absolute` is a part of the largest wanted magnitude, since sums are taken in another order for
-another tile (Higham, Accuracy and Stability of Numerical Algorithms, §4.2).
-"""
+"""The correctness gate: a finalist's result against a reference, or against the default config."""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from ascend_autotune.errors import RequestError
 from ascend_autotune.search.buffers import Buffers
+from ascend_autotune.search.comparing import Difference, compared, dtype_of, spread
 from ascend_autotune.search.config import Config
 from ascend_autotune.search.device import ConfigFailed
+from ascend_autotune.search.launching import as_failure
 
 logger = logging.getLogger("ascend_autotune")
 
-TOLERANCES: Mapping[str, tuple[float, float]] = {
-    "float64": (1e-7, 1e-9),
-    "float32": (1e-3, 1e-4),
-    "float16": (1e-2, 2e-3),
-    "bfloat16": (2e-2, 1e-2),
-    "float8_e4m3fn": (0.13, 0.06),
-    "float8_e5m2": (0.25, 0.13),
-}
-"""By dtype: relative, and absolute as a part of the largest magnitude. Others are exact."""
-_RUNS = 2
+RUNS = 2
 """A config is compared so many times: the same program may be right once (user-cases.md 17)."""
-
-
-@dataclass(frozen=True)
-class Difference:
-    """Where a result differs most: `excess` is the difference over what is allowed."""
-
-    name: str
-    index: tuple[int, ...]
-    got: float
-    wanted: float
-    excess: float
-    count: int
-
-    def __str__(self) -> str:
-        where = f"{self.name}[{', '.join(map(str, self.index))}]"
-        return (
-            f"{where} is {self.got:.6g} where {self.wanted:.6g} is wanted, the largest of "
-            f"{self.count} differences"
-        )
+NOISE = 2.0
+"""What runs of the default config differ by, so many times, says nothing against another."""
 
 
 class Gate:
     """Raises `ConfigFailed("wrong", ...)` for a config whose result differs.
 
-    `launch` runs a config once on the caller's tensors. `reference` returns what the written
-    tensors must hold: one tensor, a tuple in argument order, or a dict by argument name. With
-    no reference the result of `default` is taken for right; where its own runs differ, that
-    much is allowed to others too.
+    `launch` runs a config once on the caller's tensors, which `buffers` holds. `reference`
+    returns what the written tensors must hold: one tensor, a tuple in argument order, or a dict
+    by argument name. With no reference the result of `default` is taken for right (of the first
+    of `others` that runs, where it does not run); where its own runs differ, that much is allowed
+    to others too. Elements that a kernel does not write are left out, but for those that the
+    default config does write.
+
+    `tolerances`: by dtype (relative, absolute), in place of `comparing.TOLERANCES`. After each
+    call the tensors are as they were. Raises `RequestError` where the reference's answer does not
+    fit the kernel, and `ConfigFailed` of another kind for a config that does not run.
     """
 
     def __init__(
@@ -66,66 +42,118 @@ class Gate:
         buffers: Buffers,
         *,
         default: Config,
+        others: Sequence[Config] = (),
         reference: Callable[[], object] | None = None,
         tolerances: Mapping[str, tuple[float, float]] | None = None,
     ) -> None:
         self.kind = "reference_fn" if reference is not None else "default config"
         self._launch = launch
         self._buffers = buffers
-        self._default = default
+        self._baselines = (default, *others)
         self._reference = reference
         self._tolerances = dict(tolerances or {})
         self._wanted: dict[str, Any] | None = None
-        self._spread: dict[str, float] = {}
+        self._noise: dict[str, float] = {}
+        self._left: dict[str, Any] | None = None  # what the baseline leaves untouched
 
     def __call__(self, config: Config) -> None:
-        wanted = self._expected()
-        if self._reference is None and config == self._default:
-            return
-        for _ in range(_RUNS):
-            got = self._result(config)
-            for name, tensor in wanted.items():
-                found = self._differs(name, got[name], tensor)
-                if found is not None:
-                    raise ConfigFailed("wrong", f"differs from the {self._named()}: {found}")
+        try:
+            wanted = self._expected()
+            if self._reference is None and config == self._baseline:
+                return
+            runs = [self._result(config, run % 2) for run in range(RUNS)]
+            left = {
+                name: self._buffers.untouched(name, *(r[name] for r in runs)) for name in wanted
+            }
+            for number, got in enumerate(runs):
+                for name in wanted:
+                    found = self._differs(name, got[name], left[name])
+                    if found is not None:
+                        raise ConfigFailed("wrong", self._told(number, found))
+        finally:
+            self._buffers.restore()
 
-    def _named(self) -> str:
-        return "reference" if self._reference is not None else f"default config ({self._default})"
+    @property
+    def _baseline(self) -> Config:
+        return self._baselines[0]
 
-    def _result(self, config: Config) -> dict[str, Any]:
-        with self._buffers.trial():
-            self._launch(config)
-            return self._buffers.copies()
+    def _told(self, number: int, found: Difference | str) -> str:
+        against = "reference" if self._reference else f"default config ({self._baseline})"
+        again = "" if number == 0 else f" on run {number + 1}, after a right one,"
+        noisy = (
+            f" (its own runs differ by {self._noise[found.name]:.3g})"
+            if isinstance(found, Difference) and self._noise.get(found.name)
+            else ""
+        )
+        return f"differs{again} from the {against}{noisy}: {found}"
+
+    def _result(self, config: Config, poison: int) -> dict[str, Any]:
+        with self._buffers.trial(poison):
+            try:
+                self._launch(config)
+                return self._buffers.copies()
+            except Exception as error:
+                raise as_failure(error) from error
 
     def _expected(self) -> dict[str, Any]:
+        """What is wanted, worked out once."""
         if self._wanted is None:
+            own = self._own_runs()
             if self._reference is not None:
                 self._buffers.restore()
-                self._wanted = by_name(self._reference(), tuple(self._buffers.written))
+                given = by_name(self._reference(), tuple(self._buffers.written))
+                for name, tensor in given.items():
+                    _same_shape(name, tensor, self._buffers.written[name])
+                self._wanted = given
             else:
-                first, second = self._result(self._default), self._result(self._default)
-                self._spread = {n: largest(first[n], second[n]) for n in first}
-                for name, spread in self._spread.items():
-                    if spread > 0:
-                        logger.info("%s: two runs of the default differ by %g", name, spread)
-                self._wanted = first
+                assert own is not None
+                self._wanted = own
         return self._wanted
 
-    def _differs(self, name: str, got: Any, wanted: Any) -> Difference | None:
-        if tuple(got.shape) != tuple(wanted.shape):
-            raise RequestError(
-                f"reference_fn: {name} has the shape {tuple(wanted.shape)}, the kernel writes "
-                f"{tuple(got.shape)}"
-            )
-        dtype = str(got.dtype).rsplit(".", 1)[-1]
-        given = self._tolerances.get(dtype)
-        relative, absolute = given or TOLERANCES.get(dtype, (0.0, 0.0))
-        got, wanted = _wide(got), _wide(wanted).to(got.device)
-        if given is None and wanted.numel():
-            absolute *= _largest_finite(wanted)
-        # What the kernel's own runs differ by says nothing against a config: as far again.
-        allowed = absolute + 2 * self._spread.get(name, 0.0) + relative * wanted.abs()
-        return compare(name, got, wanted, allowed)
+    def _own_runs(self) -> dict[str, Any] | None:
+        """Two runs of the default config: its result, its noise, and what it leaves alone."""
+        failures: list[ConfigFailed] = []
+        for at, baseline in enumerate(self._baselines):
+            try:
+                first, second = self._result(baseline, 0), self._result(baseline, 1)
+            except ConfigFailed as failure:
+                logger.info("gate: %s does not run: %s", baseline, failure)
+                failures.append(failure)
+                continue
+            self._baselines = self._baselines[at:]
+            self._left = {n: self._buffers.untouched(n, first[n], second[n]) for n in first}
+            for name in first:
+                left = self._left[name]
+                a, b = (
+                    (first[name], second[name])
+                    if left is None
+                    else _kept(first, second, name, left)
+                )
+                self._noise[name] = spread(a, b)
+                if self._noise[name] > 0:
+                    logger.info("%s: two runs of the default differ by %g", name, self._noise[name])
+            return first
+        if self._reference is None:
+            raise failures[-1]
+        return None
+
+    def _differs(self, name: str, got: Any, left: Any) -> Difference | str | None:
+        assert self._wanted is not None
+        wanted, allowed = self._wanted[name], self._left[name] if self._left is not None else None
+        if left is not None:
+            if self._left is not None and (allowed is None or bool((left & ~allowed).any())):
+                count = int((left if allowed is None else left & ~allowed).sum())
+                return f"{name}: {count} elements are not written that the default config writes"
+            # What nobody writes holds what the caller put there.
+            got = got.where(~left, self._buffers.before(name).to(got.device))
+        if allowed is not None and self._reference is None:
+            wanted = wanted.where(~allowed, self._buffers.before(name).to(wanted.device))
+        tolerance = self._tolerances.get(dtype_of(got))
+        return compared(name, got, wanted, tolerance, NOISE * self._noise.get(name, 0.0))
+
+
+def _kept(first: Mapping[str, Any], second: Mapping[str, Any], name: str, left: Any) -> Any:
+    return first[name][~left], second[name][~left]
 
 
 def by_name(given: object, written: Sequence[str]) -> dict[str, Any]:
@@ -150,47 +178,9 @@ def by_name(given: object, written: Sequence[str]) -> dict[str, Any]:
     return dict(zip(written, values, strict=True))
 
 
-def compare(name: str, got: Any, wanted: Any, allowed: Any) -> Difference | None:
-    """The largest difference over `allowed`; NaN equals NaN alone, an infinity its like."""
-    both_nan = got.isnan() & wanted.isnan()
-    same = both_nan | (got == wanted)
-    apart = (got - wanted).abs()
-    bad = ~same & ~(apart <= allowed)
-    count = int(bad.sum())
-    if not count:
-        return None
-    excess = (apart - allowed).where(bad, apart.new_zeros(())).nan_to_num(float("inf"))
-    flat = int(excess.argmax())
-    if not float(excess.flatten()[flat]) > 0:
-        flat = int(bad.flatten().int().argmax())
-    index: list[int] = []
-    rest = flat
-    for size in reversed(got.shape):
-        rest, place = divmod(rest, size)
-        index.append(place)
-    return Difference(
-        name,
-        tuple(reversed(index)),
-        float(got.flatten()[flat]),
-        float(wanted.flatten()[flat]),
-        float(excess.flatten()[flat]),
-        count,
-    )
-
-
-def largest(first: Any, second: Any) -> float:
-    """The largest difference between two results, where both are finite."""
-    first, second = _wide(first), _wide(second)
-    apart = (first - second).abs()
-    finite = apart[apart.isfinite()]
-    return float(finite.max()) if finite.numel() else 0.0
-
-
-def _wide(tensor: Any) -> Any:
-    """In double precision, where every value compared is exact but for huge whole numbers."""
-    return tensor.double()
-
-
-def _largest_finite(tensor: Any) -> float:
-    finite = tensor[tensor.isfinite()]
-    return float(finite.abs().max()) if finite.numel() else 0.0
+def _same_shape(name: str, wanted: Any, written: Any) -> None:
+    if tuple(wanted.shape) != tuple(written.shape):
+        raise RequestError(
+            f"reference_fn: {name} has the shape {tuple(wanted.shape)}, the kernel writes "
+            f"{tuple(written.shape)}"
+        )
