@@ -14,7 +14,7 @@ from ascend_autotune.analysis.parametric.sym import Mask, Run, Vector
 from ascend_autotune.analysis.parametric.template import Template
 from ascend_autotune.analysis.plan.attempts import Layout, figures_of, layouts_of
 from ascend_autotune.analysis.plan.lifetimes import Entry
-from ascend_autotune.analysis.plan.packing import Need, Sizes, least_live, live_maximum
+from ascend_autotune.analysis.plan.packing import Need, Sizes
 from ascend_autotune.analysis.verdict import FEASIBLE, INFEASIBLE, UNBOUNDED, UNKNOWN
 
 _CHUNK = 1 << 17  # candidates that are worked out together: bounds the memory used
@@ -66,13 +66,10 @@ def _chunk(judged: Judged, start: int, end: int) -> None:
 
 
 class _Sums(Sizes):
-    """Needs with nothing placed: for what may share a place, the sum stands."""
+    """Needs with nothing placed: where buffers may share a place, their sum stands."""
 
-    def _work_out(self, entries: Sequence[Entry], capacity: int) -> Need:
-        sure = [entry for entry in entries if entry.sure]
-        low = live_maximum(sure, self)
-        part = least_live(sure, self) if any(entry.parts != 1 for entry in sure) else low
-        return Need(low, part, self.sum(entries))
+    def needs(self, entries: Sequence[Entry], capacity: int) -> Need:
+        return super().needs(entries, UNBOUNDED)  # whose sum fits need not be placed
 
 
 def verdicts(layouts: Sequence[Layout], chip: Chip, count: int, chosen: Vector) -> Vector:
