@@ -12,8 +12,11 @@ from typing import Any
 def definition_of(function: object) -> tuple[ast.FunctionDef, dict[str, Any]] | None:
     """The definition of a JITFunction and its globals; None where its source is not to be had."""
     python: Any = getattr(function, "fn", function)
+    text = getattr(function, "src", None)  # what Triton compiles, and at hand
     try:
-        tree = ast.parse(textwrap.dedent(inspect.getsource(python)))
+        tree = ast.parse(
+            text if isinstance(text, str) else textwrap.dedent(inspect.getsource(python))
+        )
     except (OSError, TypeError, SyntaxError):
         return None
     found = next((node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)), None)

@@ -54,7 +54,7 @@ class Run:
 
     def compute(self, name: str, a: object, b: object) -> Sym:
         """`a name b`, made once however often the model asks for it."""
-        key = (name, _key(a), _key(b))
+        key = (name, id(a) if isinstance(a, Sym) else a, id(b) if isinstance(b, Sym) else b)
         known = self._made.get(key)
         if known is None:
             action = _ARITHMETIC[name]
@@ -68,7 +68,7 @@ class Run:
             return name in ("le", "ge", "eq")
         action = _TESTS[name]
         answer = bool(action(int(a), int(b)))  # type: ignore[call-overload]
-        key = (name, _key(a), _key(b))
+        key = (name, id(a) if isinstance(a, Sym) else a, id(b) if isinstance(b, Sym) else b)
         if key not in self._tested:
             self._tested.add(key)
             self.agree &= action(_values(a), _values(b)) == answer
@@ -146,10 +146,6 @@ def _make(number: int, values: Vector, run: Run) -> Sym:
     made.values = values
     made.run = run
     return made
-
-
-def _key(a: object) -> object:
-    return id(a) if isinstance(a, Sym) else a
 
 
 def _values(a: object) -> Any:

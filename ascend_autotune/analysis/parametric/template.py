@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 
 import numpy as np
 
@@ -108,6 +108,7 @@ def fold(modules: Sequence[Module], points: Sequence[Point]) -> Template | None:
     if len({len(walk) for walk in walks}) != 1:
         return None
     numbers = [_number(module) for module in modules]
+    law = cache(lambda numbers: fit(numbers, points))
     shapes: dict[int, tuple[Law, ...]] = {}
     attributes: dict[int, dict[str, Law | None]] = {}
     for index, ops in enumerate(zip(*walks, strict=True)):
@@ -120,7 +121,7 @@ def fold(modules: Sequence[Module], points: Sequence[Point]) -> Template | None:
             attributes[index] = found
         for values in zip(*(_made(op) for op in ops), strict=True):
             laws = [
-                fit([value.type.shape[d] for value in values], points)
+                law(tuple(value.type.shape[d] for value in values))
                 for d in range(len(values[0].type.shape))
             ]
             if any(law is None for law in laws):
@@ -200,6 +201,7 @@ class _Copy:
     def __init__(self, template: Template, run: Run, columns: Sequence[Vector]) -> None:
         self.template, self.run, self.columns = template, run, columns
         self._laws: dict[Law, int] = {}
+        self._seen: dict[int, int] = {}  # by the id of a law, which the template keeps alive
         self._values: dict[Value, Value] = {}
         self._made = 0
         self._index = 0
@@ -215,6 +217,13 @@ class _Copy:
         return Module(functions[names[id(source.kernel)]], functions)
 
     def _integer(self, law: Law) -> int:
+        found = self._seen.get(id(law))
+        if found is None:
+            found = self._seen[id(law)] = self._of_law(law)
+        return found
+
+    def _of_law(self, law: Law) -> int:
+        """The run's integer: equal laws give one object."""
         known = self._laws.get(law)
         if known is None:
             if any(law.exponents):
