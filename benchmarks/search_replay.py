@@ -34,9 +34,9 @@ from benchmarks.search.table import plot, table
 OURS = "ascend_autotune"
 
 
-def tuners(names: Sequence[str] | None) -> dict[str, Tuner]:
+def tuners(folder: Path, names: Sequence[str] | None) -> dict[str, Tuner]:
     """The tuners asked for, ours first."""
-    found = {OURS: ours()}
+    found = {OURS: ours(folder)}
     found.update({name: cut(order) for name, order in baselines().items()})
     unknown = sorted(set(names or ()) - set(found))
     if unknown:
@@ -44,10 +44,12 @@ def tuners(names: Sequence[str] | None) -> dict[str, Tuner]:
     return {k: v for k, v in found.items() if names is None or k in names}
 
 
-def lines_of(landscape: Landscape, seeds: int, names: Sequence[str] | None) -> list[dict[str, Any]]:
+def lines_of(
+    folder: Path, landscape: Landscape, seeds: int, names: Sequence[str] | None
+) -> list[dict[str, Any]]:
     """Every line of one landscape."""
     lines = []
-    for name, tuner in tuners(names).items():
+    for name, tuner in tuners(folder, names).items():
         for seed in range(seeds):
             for budget, run in zip(BUDGETS, tuner(landscape, seed, BUDGETS), strict=True):
                 lines.append(
@@ -77,11 +79,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     given = parser.parse_args(argv)
     try:
         landscapes = load_landscapes(given.folder)
-        tuners(given.tuners)
+        tuners(given.folder, given.tuners)
     except RequestError as error:
         print(f"search_replay: {error}", file=sys.stderr)
         return 2
-    work = [(landscape, given.seeds, given.tuners) for landscape in landscapes]
+    work = [(given.folder, landscape, given.seeds, given.tuners) for landscape in landscapes]
     if given.jobs > 1:
         with ProcessPoolExecutor(given.jobs) as workers:
             parts = list(workers.map(lines_of, *zip(*work, strict=True)))

@@ -93,7 +93,7 @@ class _Search:
         problem = self.bench.problem
         for config in self._first():
             self._try(config, "default")
-        tiles = tile_field(problem, self.seed)
+        tiles = tile_field(problem, self.bench.device.info, self.seed)
         rest = len(problem.profiles) > 1
         limit = self.effort.configs - (problem.last_trials is not None)
         share = 1 - self.effort.profile_share if rest else 1.0

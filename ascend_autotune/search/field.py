@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -9,15 +10,24 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ascend_autotune.search.config import Config
+from ascend_autotune.search.device import DeviceInfo
 from ascend_autotune.search.ledger import Ledger
 from ascend_autotune.search.model import gp
+from ascend_autotune.search.model.cost import log_cost
+from ascend_autotune.search.model.figures import figures_of
 from ascend_autotune.search.problem import Problem
 from ascend_autotune.search.spaces import coordinates, pool
+
+logger = logging.getLogger("ascend_autotune")
 
 KNEE, SLOPE = 0.7, 0.35
 """Log time above the best from which on it matters less how slow a config is, and how much."""
 BOWL = 0.32
 """How much slower, in log time, the edge of a parameter's range is believed to be."""
+TRUST, BESIDE = 0.8, 0.25
+"""How much of the cost model's log time is believed, and how much of the bowl beside it."""
+FARTHEST = 3.0
+"""Log time above its best beyond which the cost model's word is cut off."""
 
 
 @dataclass(frozen=True)
@@ -88,13 +98,37 @@ def bowl(places: gp.Array) -> gp.Array:
     return prior
 
 
-def tile_field(problem: Problem, seed: int) -> Field:
+def prior_of(
+    problem: Problem, configs: Sequence[Config], places: gp.Array, info: DeviceInfo
+) -> gp.Array:
+    """What is believed of the configs' log times before anything is measured."""
+    if not configs:
+        return np.zeros(0)
+    edges = bowl(places)
+    if problem.workload is None:
+        return edges
+    candidates = [c.candidate for c in configs]
+    try:
+        work = problem.workload.of(candidates)
+        cost = log_cost(work, candidates, figures_of(info)) if work else np.zeros(0)
+    except Exception as error:  # a model is a help: no kernel may be refused for want of it
+        logger.debug("no cost model for %s: %r", problem.kernel, error)
+        return edges
+    if not cost.size:
+        return edges
+    if not np.isfinite(cost).all():
+        return edges
+    prior: gp.Array = TRUST * np.minimum(cost - cost.min(), FARTHEST) + BESIDE * edges
+    return prior
+
+
+def tile_field(problem: Problem, info: DeviceInfo, seed: int) -> Field:
     """The candidates under the neutral profile."""
     neutral = problem.profiles[0] if problem.profiles else {}
     indices = pool(len(problem.candidates), seed)
     configs = [Config(problem.candidates[int(i)], neutral) for i in indices]
     places = coordinates([c.candidate for c in configs])
-    return Field(configs, places, bowl(places) if configs else np.zeros(0), seed)
+    return Field(configs, places, prior_of(problem, configs, places, info), seed)
 
 
 def profile_field(problem: Problem, tiles: Sequence[Config], seed: int) -> Field:
