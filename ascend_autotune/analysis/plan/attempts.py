@@ -29,6 +29,7 @@ class Layout:
     """What one attempt places, under each order of merging.
 
     `staged`: the same with the loops cut into stages that CVPipelining is thought to cut.
+    `floors`: what of it is certain however loops are cut, and their stages tiled.
     `drained`: the products that stages hand over; where they do not fit into l0c together,
     the cube core's stages may be tiled. `divisors`: by how much the least need of a memory
     is divided before it is certain (0: nothing is). `loose`: memories whose likely need is
@@ -38,6 +39,7 @@ class Layout:
     switched_off: tuple[str, ...]
     orders: tuple[Entries, ...]
     staged: tuple[Entries, ...]
+    floors: tuple[Entries, ...]
     drained: Sequence[int]
     divisors: Mapping[str, int]
     loose: frozenset[str]
@@ -81,12 +83,12 @@ def figures_of(layout: Layout, chip: Chip, sizes: packing.Sizes) -> Figures:
         if layout.staged:
             plans.append(_need(layout.staged, memory, chip, sizes))
         # Whether a loop is cut is likely, not certain; and a cut loop may need less.
-        whole = np.minimum.reduce([plan.whole for plan in plans])
-        part = np.minimum.reduce([plan.part for plan in plans])
-        if memory == "ub" or (memory == "l1" and layout.drained and not layout.staged):
-            least = part
-        else:
-            least = np.where(tiled, part, whole)
+        least = np.minimum.reduce([plan.whole for plan in plans])
+        if layout.floors:
+            part = np.minimum(least, _need(layout.floors, memory, chip, sizes).part)
+            # The cube core's stages are tiled for want of room in l0c alone.
+            always = memory == "ub" or not layout.staged
+            least = part if always else np.where(tiled, part, least)
         divisor = layout.divisors.get(memory, 1)
         low[memory] = least // divisor if divisor else np.zeros_like(least)
         likely[memory] = plans[-1].likely
@@ -138,8 +140,9 @@ def _layout(
     cuts = doubled and programs.options.pipelines
     return Layout(
         switched_off,
-        programs.orders(doubled=doubled, code_motion=code_motion, cuts=cuts),
+        programs.orders(doubled=doubled, code_motion=code_motion),
         programs.staged_orders(doubled=doubled, code_motion=code_motion) if cuts else (),
+        programs.floors(doubled=doubled, code_motion=code_motion) if cuts else (),
         programs.drained if cuts else (),
         certainty.divisors,
         certainty.loose(cuts),

@@ -187,7 +187,7 @@ def _merge_in_place(
                 and old not in fixed
                 and not old.temporary
                 and old.scope[: len(step.scope)] == step.scope
-                and _may_reuse(step, new, old)
+                and may_reuse(step, new, old)
                 and size_of(old) >= size_of(new)
                 and not _stalls(new, old, groups, copies)
             ):
@@ -195,8 +195,10 @@ def _merge_in_place(
                 break
 
 
-def _may_reuse(step: Step, new: Buffer, old: Buffer) -> bool:
+def may_reuse(step: Step, new: Buffer, old: Buffer) -> bool:
     """IsReuseHIVMOp, for one pair of output and dying input."""
+    if step.reuse is Reuse.NEVER:
+        return False
     if step.reuse is Reuse.ISA:
         return True
     if step.spread:

@@ -24,7 +24,8 @@ class Need:
     """Bytes that PlanMemory asks for, per candidate.
 
     `whole`: the largest sum of live bytes. `part`: the same where entries that may be worked
-    on in parts are. `likely`: the sum of all where that fits, else the first fit.
+    on in parts are. `likely`: the sum of all where that fits, else the first fit; what is
+    worked on in parts is never placed.
     """
 
     whole: Vector
@@ -77,7 +78,8 @@ class Sizes:
     def _work_out(self, entries: Sequence[Entry], capacity: int) -> Need:
         sure = [entry for entry in entries if entry.sure]
         low = live_maximum(sure, self)
-        part = least_live(sure, self) if any(entry.parts != 1 for entry in sure) else low
+        if any(entry.parts != 1 for entry in sure):
+            return Need(low, least_live(sure, self), low)
         need = self.sum(entries)
         open_ = need > capacity
         if not self.figures:
@@ -86,7 +88,7 @@ class Sizes:
         chosen = np.flatnonzero(open_)
         if len(chosen):
             need[chosen] = first_fit(entries, [self.one(entry)[chosen] for entry in entries])
-        return Need(low, part, need)
+        return Need(low, low, need)
 
 
 def live_maximum(entries: Sequence[Entry], sizes: Sizes) -> Vector:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from functools import cached_property
 
 from ascend_autotune.analysis.affine import Forms
@@ -15,6 +14,7 @@ from ascend_autotune.analysis.plan.lower import lower_vector
 from ascend_autotune.analysis.plan.program import Program
 from ascend_autotune.analysis.plan.stages import (
     Pipelined,
+    floor,
     inside,
     mixed_loops,
     pipeline,
@@ -35,7 +35,7 @@ class Programs:
         self._vector: dict[bool, Lives] = {}
         self._staged: dict[bool, tuple[Lives, Lives] | None] = {}
         self._cuts: dict[bool, Sequence[Pipelined]] = {}
-        self._entries: dict[tuple[Lives, bool, bool, bool], Entries] = {}
+        self._entries: dict[tuple[Lives, bool, bool], Entries] = {}
 
     def vector(self, code_motion: bool) -> Lives:
         lives = self._vector.get(code_motion)
@@ -87,46 +87,46 @@ class Programs:
 
     # -- entries -----------------------------------------------------------------------
 
-    def orders(self, *, doubled: bool, code_motion: bool, cuts: bool) -> tuple[Entries, ...]:
-        """The entries under each order of merging; `cuts`: stages may be worked on in parts."""
-        return self._orders(self.vector(code_motion), self.cube_lives, doubled, cuts)
+    def orders(self, *, doubled: bool, code_motion: bool) -> tuple[Entries, ...]:
+        """The entries under each order of merging."""
+        return self._orders(self.vector(code_motion), self.cube_lives, doubled)
 
     def staged_orders(self, *, doubled: bool, code_motion: bool) -> tuple[Entries, ...]:
         both = self.staged(code_motion)
-        return self._orders(*both, doubled, True) if both is not None else ()
+        return self._orders(*both, doubled) if both is not None else ()
 
-    def _orders(
-        self, vector: Lives, cube: Lives | None, doubled: bool, cuts: bool
-    ) -> tuple[Entries, ...]:
-        fixed = self._placed(cube, doubled, False, cuts) if cube is not None else {}
+    def floors(self, *, doubled: bool, code_motion: bool) -> tuple[Entries, ...]:
+        """The same of what is certain however stages are cut and tiled."""
+        if self.cube_lives is None or not self.mixed:
+            return ()
+        vector = self.vector(code_motion)
+        parts = self.options.number("tile_mix_vector_loop", 2)
+        tiles = self.options.number("tile_mix_cube_loop", 2)
+        found = []
+        for entries in self.orders(doubled=doubled, code_motion=code_motion):
+            all_ub, cube = entries.get("ub", ()), [*entries.get("l1", ()), *entries.get("l0c", ())]
+            ub = floor(all_ub, vector.program, self.mixed - self._whole, parts)
+            found.append(
+                {"ub": ub, **_by_memory(floor(cube, self.cube_lives.program, self.mixed, tiles))}
+            )
+        return tuple(found)
+
+    def _orders(self, vector: Lives, cube: Lives | None, doubled: bool) -> tuple[Entries, ...]:
+        fixed = self._placed(cube, doubled, False) if cube is not None else {}
         # In a mix kernel only the cube core's loads are doubled (only-cube).
         alone = doubled and cube is None
         return tuple(
-            {**self._placed(vector, alone, forward, cuts), **fixed}
+            {**self._placed(vector, alone, forward), **fixed}
             for forward in ((False, True) if vector.has_choices else (False,))
         )
 
-    def _placed(self, lives: Lives, doubled: bool, forward: bool, cuts: bool) -> Entries:
-        cuts = cuts and bool(self.mixed)
-        key = lives, doubled, forward, cuts
+    def _placed(self, lives: Lives, doubled: bool, forward: bool) -> Entries:
+        key = lives, doubled, forward
         found = self._entries.get(key)
         if found is None:
             l0c = doubled and self.options.doubles_l0c
             entries = lives.entries(doubled=doubled, l0c_doubled=l0c, forward=forward)
-            if cuts:
-                entries = self._in_parts(entries, lives.program)
             found = self._entries[key] = _by_memory(entries)
-        return found
-
-    def _in_parts(self, entries: Sequence[Entry], program: Program) -> list[Entry]:
-        """TileCubeVectorLoop: the tiles of a stage, and of nothing around it, may be parted."""
-        vector = inside(program, self.mixed - self._whole), "tile_mix_vector_loop"
-        cube = inside(program, self.mixed), "tile_mix_cube_loop"
-        found = []
-        for entry in entries:
-            within, option = vector if entry.memory == "ub" else cube
-            parted = all(buffer in within for buffer in entry.buffers)
-            found.append(replace(entry, parts=self.options.number(option, 2)) if parted else entry)
         return found
 
     @cached_property

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from ascend_autotune.analysis.ir import Operation
 from ascend_autotune.analysis.plan.boxes import resizes
 from ascend_autotune.analysis.plan.cube import DOTS, CubePlan
+from ascend_autotune.analysis.plan.lifetimes import Entry, may_reuse, size_of
 from ascend_autotune.analysis.plan.pipelining import (
     CUBE,
     VECTOR,
@@ -68,6 +69,35 @@ def inside(program: Program, loops: frozenset[Operation]) -> frozenset[Buffer]:
     """The buffers that a program allocates inside any of these loops."""
     numbers = {s.loop for s in program.steps if s.name == "loop" and s.op in loops}
     return frozenset(b for b in program.buffers if numbers.intersection(b.scope))
+
+
+def floor(
+    entries: Sequence[Entry], program: Program, loops: frozenset[Operation], parts: int
+) -> Sequence[Entry]:
+    """Entries that are certain although the stages of these loops may be worked on in parts.
+
+    Tiling fuses a stage's instructions anew, in another order and with other tiles sharing
+    a place: of what is made inside, only one instruction's own tiles are sure to live at a
+    time, and of each one part. What is made around the loops stays whole.
+    """
+    within = inside(program, loops)
+    if not within or parts == 1:
+        return entries
+    memories = {entry.memory for entry in entries}
+    found = [e for e in entries if not all(buffer in within for buffer in e.buffers)]
+    for time, step in enumerate(program.steps):
+        held = {*step.inputs, *step.temporaries}
+        if step.output is not None and not any(
+            may_reuse(step, step.output, b) for b in step.inputs
+        ):
+            held.add(step.output)
+        for buffer in held & within:
+            if buffer.memory in memories and not buffer.absent:
+                size, sure = size_of(buffer), buffer.sure
+                found.append(
+                    Entry(buffer.memory, size, 1, time, time, (buffer,), False, sure, parts)
+                )
+    return found
 
 
 # -- the vector core -----------------------------------------------------------------------

@@ -230,3 +230,29 @@ def test_a_tile_that_two_cube_stages_read_is_held_once_a_round_and_twice() -> No
 def test_a_stage_that_copies_a_box_of_changing_size_is_not_tiled() -> None:
     assert footprint(masked_store, MASKED=0).bounds["ub"][0] == 16384
     assert footprint(masked_store, MASKED=1).bounds["ub"][0] == 32768
+
+
+@triton.jit
+def causal(q, k, v, o, N):
+    """Rows are compared with the loop's columns: the stage is tiled, and then its
+    instructions share fewer places than they do here."""
+    rows, cols, dims = tl.arange(0, 128), tl.arange(0, 256), tl.arange(0, 128)
+    queries = tl.load(q + rows[:, None] * 128 + dims[None, :])
+    top = tl.full((128,), -float("inf"), tl.float32)
+    acc = tl.zeros((128, 128), tl.float32)
+    for start in range(0, N, 256):
+        keys = tl.load(k + (start + cols)[:, None] * 128 + dims[None, :])
+        scores = tl.dot(queries, tl.trans(keys)) * 0.5
+        scores = tl.where(rows[:, None] >= (start + cols)[None, :], scores, -1e9)
+        new = tl.maximum(top, tl.max(scores, 1))
+        p = tl.exp(scores - new[:, None])
+        values = tl.load(v + (start + cols)[:, None] * 128 + dims[None, :])
+        acc = acc * tl.exp(top - new)[:, None] + tl.dot(p.to(tl.float16), values)
+        top = new
+    tl.store(o + rows[:, None] * 128 + dims[None, :], acc.to(tl.float16))
+
+
+def test_what_is_certain_of_a_tiled_stage_is_one_instructions_tiles() -> None:
+    """Around the loop stand whole tiles; of the stage, a part of one instruction's."""
+    found = footprint(causal)
+    assert found.bounds["ub"][0] < chip("Ascend910B3").capacity["ub"] < found.need["ub"][0]
