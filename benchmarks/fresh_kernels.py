@@ -99,6 +99,7 @@ def main() -> None:
     parser.add_argument("--json", type=Path, help="write the table to this file too")
     arguments = parser.parse_args()
     seed = arguments.seed if arguments.seed is not None else random.SystemRandom().getrandbits(32)
+    print(json.dumps({"seed": seed}), flush=True)  # at once: what ends early can be repeated
     made = generate(arguments.kernels, seed)
     total = Counts()
     with Table(arguments.json) as table:
