@@ -20,6 +20,8 @@ import pytest
 
 import ascend_autotune
 from ascend_autotune.analysis.flavour import detect
+from ascend_autotune.analysis.judge.toolchain import find_toolchain
+from ascend_autotune.errors import JudgeUnavailable
 
 ROOT = Path(__file__).resolve().parent.parent
 EXAMPLES = sorted(path.stem for path in (ROOT / "examples").glob("*.py"))
@@ -33,6 +35,7 @@ PROMISED = {
     "flash_attention",
     "flash_attention_block_ptr",
     "grouped_matmul",
+    "guide_attention",
     "rotary_embedding",
     "cross_entropy",
     "gather",
@@ -150,3 +153,33 @@ def test_an_example_runs_as_a_program_from_anywhere(tmp_path: Path) -> None:
     )
     assert done.returncode == 0, done.stderr
     assert "attention" in done.stdout
+
+
+def test_the_guides_example_tunes_once_per_key_on_the_modelled_npu(tmp_path: Path) -> None:
+    """As a user runs it on a machine with neither an NPU nor torch."""
+    if not detect().ascend:
+        pytest.skip("the modelled NPU needs triton-ascend")
+    try:
+        find_toolchain("Ascend910B3")
+    except JudgeUnavailable as error:
+        pytest.skip(str(error))
+    path = ROOT / "examples" / "guide_attention.py"
+    script = (
+        "import runpy, sys; sys.modules['torch'] = None;"
+        f"runpy.run_path({str(path)!r}, run_name='__main__')"
+    )
+    changed = {"HOME": str(tmp_path), "PYTHONPATH": str(ROOT), "ASCEND_AUTOTUNE_DEVICE": "standin"}
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=tmp_path,
+        env={**os.environ, **changed},
+    )
+    assert done.returncode == 0, done.stderr
+    tuned = [line for line in done.stdout.splitlines() if "tuned keys so far" in line]
+    assert [line.rpartition(" ")[2] for line in tuned] == ["1", "1", "2"]
+    assert "the same key: called in 0.0" in tuned[1]
+    assert "best config: BLOCK_M: " in done.stdout
+    assert "Search of attention_kernel on Ascend910B3 (modelled)" in done.stdout
