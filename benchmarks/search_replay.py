@@ -1,14 +1,19 @@
 """The search against other tuners, on recorded landscapes.
 
     python -m benchmarks.search_replay FOLDER [--seeds 10] [--json FILE] [--plot FILE.png]
-        [--tuners NAME,NAME] [--jobs 1]
+        [--tuners NAME,NAME] [--jobs 1] [--noise]
 
 FOLDER holds landscapes (*.json.gz) with their kernels.py beside them; benchmarks/landscapes/ has
 some. Prints a table per budget; FILE gets one JSON line per landscape, tuner, seed and budget:
 {"landscape", "tuner", "seed", "budget": 16 | 32 | 64 | "5%", "measured", "fraction_of_best",
 "simulated_s", "configs"}. A budget counts configs tried, failures included, each once; "5%" is
 max(16, floor(0.05 x configs)); a budget is capped at the space. Simulated seconds are those that
-compiling and timing took when the landscape was recorded. Needs the `benchmarks` extra.
+compiling and timing took when the landscape was recorded. --noise: how much slower what is chosen
+under noisy readings is. Needs the `benchmarks` extra.
+
+No constant of the search is fitted on landscapes (ascend_autotune/search/model/cost.py has them,
+with sources), so the column `ascend_autotune` is the plain one and that of leave one kernel out
+alike. `--tuners ascend_autotune_without_model` is the search by its measurements alone.
 """
 
 from __future__ import annotations
@@ -19,6 +24,7 @@ import sys
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 if __package__ in (None, ""):  # run as a file: other packages are called `benchmarks` too
@@ -27,16 +33,19 @@ if __package__ in (None, ""):  # run as a file: other packages are called `bench
 from ascend_autotune.errors import RequestError
 from ascend_autotune.search.replay import Landscape, load_landscapes
 from benchmarks.search.baselines import baselines
-from benchmarks.search.ours import ours
+from benchmarks.search.ours import losses_by_noise, ours
 from benchmarks.search.runs import BUDGETS, Tuner, cut
 from benchmarks.search.table import plot, table
 
 OURS = "ascend_autotune"
+WITHOUT = "ascend_autotune_without_model"
 
 
 def tuners(folder: Path, names: Sequence[str] | None) -> dict[str, Tuner]:
     """The tuners asked for, ours first."""
     found = {OURS: ours(folder)}
+    if names is not None and WITHOUT in names:
+        found[WITHOUT] = ours(folder, model=False)
     found.update({name: cut(order) for name, order in baselines().items()})
     unknown = sorted(set(names or ()) - set(found))
     if unknown:
@@ -76,6 +85,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--plot", type=Path)
     parser.add_argument("--tuners", type=lambda text: text.split(","))
     parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--noise", action="store_true")
     given = parser.parse_args(argv)
     try:
         landscapes = load_landscapes(given.folder)
@@ -95,6 +105,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     print(table(lines, BUDGETS))
     exhaustive = [sum(row.compile_s + row.bench_s for row in one.rows) for one in landscapes]
     print(f"\nexhaustive: {sum(exhaustive) / len(exhaustive):.1f} simulated seconds on average")
+    if given.noise:
+        of = {one.name: losses_by_noise(given.folder, one, given.seeds) for one in landscapes}
+        print("\nunder noise, true time over that of the choice without noise (median, worst):")
+        for name, losses in of.items():
+            print(f"  {name}: {median(losses):.3f}, {max(losses):.3f}")
+        together = [loss for losses in of.values() for loss in losses]
+        print(f"  all: {median(together):.3f}, {max(together):.3f}")
     if given.plot:
         plot(lines, BUDGETS, given.plot)
     return 0

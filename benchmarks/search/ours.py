@@ -47,6 +47,22 @@ class _Remembered(Workload):
         return self.found
 
 
+def losses_by_noise(folder: Path, landscape: Landscape, seeds: int) -> list[float]:
+    """True time of the config chosen under noise over that of the one chosen without, per seed.
+
+    The noise is the issue's: every reading afresh times a Gaussian of mean 1 and sigma 5%, one
+    in 50 tripled. The budget is 5%.
+    """
+    problem = problem_of(landscape, _Remembered(landscape, folder))
+    configs = configs_of("5%", len(landscape.rows))
+    found = []
+    for seed in range(seeds):
+        quiet = searched(landscape, problem, seed, configs).fraction(landscape)
+        loud = searched(landscape, problem, seed, configs, Noise()).fraction(landscape)
+        found.append(quiet / loud if loud else float("inf"))
+    return found
+
+
 def ours(folder: Path, *, model: bool = True) -> Tuner:
     """The search as a tuner: it knows its budget, so each has a run of its own.
 
