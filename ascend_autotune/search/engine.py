@@ -14,6 +14,7 @@ from ascend_autotune.search.finals import race, standing
 from ascend_autotune.search.lessons import Lessons
 from ascend_autotune.search.outcome import outcome
 from ascend_autotune.search.problem import Problem
+from ascend_autotune.search.progress import watcher_for
 from ascend_autotune.search.result import SearchResult, Stage
 
 Gate = Callable[[Config], None]
@@ -41,7 +42,8 @@ def search(
     `effort` limits the configs that are measured, `budget_s` the seconds by `device.clock()`;
     at least one config is always measured. `gate` raises `ConfigFailed("wrong", ...)` for a
     finalist whose result differs. `lessons` carries failures from one search of a kernel to
-    the next. The same seed and the same readings give the same configs in the same order.
+    the next. `progress` watches; without one a line shows on stderr where that is a terminal.
+    The same seed and the same readings give the same configs in the same order.
 
     Ctrl-C and a spent budget end the search with the best so far, `complete` False. A config
     that fails costs that config; where all fail, `best` is None.
@@ -55,7 +57,7 @@ def search(
         chosen.configs,
         budget_s,
         lessons if lessons is not None else Lessons(),
-        progress,
+        progress or watcher_for(problem.kernel, chosen.configs, budget_s, device.clock),
     )
     return _Search(bench, chosen, seed, gate).run()
 
