@@ -27,6 +27,16 @@ _OF_COMPILERS = frozenset(
     {"CompilationError", "CompileTimeAssertionFailure", "MLIRCompilationError", "PTXASError"}
 )
 _OUT_OF_MEMORY = ("OutOfMemoryError", "MemoryError")
+# Errors after which a device's context is of no use. CUDA's by their text (cudaErrorIllegalAddress,
+# MisalignedAddress, LaunchFailure, Assert, EccUncorrectable); ACL's by their number: 507000 and up
+# are the runtime's (507011 to 507057 an AI core's or a vector core's exception or timeout).
+_FAULT = re.compile(
+    r"illegal memory access|misaligned address|unspecified launch failure|device-side assert|"
+    r"illegal instruction|uncorrectable|hardware stack error|invalid program counter|"
+    r"\b5070[1-5]\d\b|ai ?core exception|vector core exception|device task abort",
+    re.IGNORECASE,
+)
+_EXHAUSTED = re.compile(r"out of memory|\b207018\b", re.IGNORECASE)
 
 
 def as_failure(error: Exception) -> ConfigFailed:
@@ -57,8 +67,10 @@ def as_failure(error: Exception) -> ConfigFailed:
     kind: Failure = "launch"
     if any(parent.__name__ in _OF_COMPILERS for parent in type(error).__mro__):
         kind = "compile"
-    elif name in _OUT_OF_MEMORY:
+    elif name in _OUT_OF_MEMORY or _EXHAUSTED.search(text):
         kind = "memory"
+    elif _FAULT.search(text):
+        kind = "fault"
     return ConfigFailed(kind, f"{name}: {text}" if text else name)
 
 
