@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import inspect
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import wraps
 from typing import Any
 
 from ascend_autotune.hooks import hints as _hints
 from ascend_autotune.hooks.installing import OFF
 
-# Positional order of triton 3.2 to 3.9; triton-ascend has `hints` third.
+# Positional order of triton 3.2; 3.5 to 3.9 have `cache_results` last, triton-ascend `hints` third.
 _UPSTREAM = (
     "configs",
     "key",
@@ -56,17 +56,11 @@ def bind(order: Sequence[str], args: Sequence[Any], kwargs: Mapping[str, Any]) -
 
     Raises `TypeError` as a call of the stock decorator would.
     """
-    positional = list(order)
-    third = args[2] if len(args) > 2 else None
-    # A call written for the other build: told by what stands third.
-    if isinstance(third, Mapping) and third:
-        if "hints" not in order and not _PRUNERS & set(third):
-            positional = [*_UPSTREAM[:2], "hints", *_UPSTREAM[2:]]
-        elif "hints" in order and _PRUNERS & set(third):
-            positional = [name for name in order if name != "hints"]
+    positional = _written_for(order, args)
     if len(args) > len(positional):
         raise TypeError(
-            f"autotune() takes {len(positional)} positional arguments but {len(args)} were given"
+            f"autotune() takes from 2 to {len(positional)} positional arguments but {len(args)} "
+            f"were given"
         )
     given = dict(zip(positional, args, strict=False))
     known = {*positional, *order, *_UPSTREAM, *_EXTRA}
@@ -84,6 +78,38 @@ def bind(order: Sequence[str], args: Sequence[Any], kwargs: Mapping[str, Any]) -
             f"{'s' if len(missing) > 1 else ''}: {' and '.join(map(repr, missing))}"
         )
     return given
+
+
+def _written_for(order: Sequence[str], args: Sequence[Any]) -> Sequence[str]:
+    """The order that positional arguments are in: `order`, unless they only fit the other
+    build's, where `hints` are third or are not."""
+    if "hints" in order:
+        other = [name for name in order if name in _UPSTREAM] + ["cache_results"]
+    else:
+        other = [*_UPSTREAM[:2], "hints", *_UPSTREAM[2:], "auto_profile_dir"]
+    fits = [
+        all(_could_be(name, value) for name, value in zip(names, args, strict=False))
+        for names in (order, other)
+    ]
+    return other if fits == [False, True] else order
+
+
+def _could_be(name: str, value: Any) -> bool:
+    """May this be the argument of that name, by its type?"""
+    if value is None:
+        return True
+    if name in ("hints", "prune_configs_by"):
+        prunes = isinstance(value, Mapping) and bool(_PRUNERS & set(value))
+        return isinstance(value, Mapping) and (not value or prunes == (name != "hints"))
+    if name in ("reset_to_zero", "restore_value"):
+        return isinstance(value, Collection) and not isinstance(value, str | Mapping)
+    if name in ("pre_hook", "post_hook", "do_bench"):
+        return callable(value)
+    if name in ("warmup", "rep", "use_cuda_graph", "cache_results"):
+        return isinstance(value, int | float)
+    if name == "auto_profile_dir":
+        return isinstance(value, str | os.PathLike)
+    return True
 
 
 def plain(

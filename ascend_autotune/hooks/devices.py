@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from ascend_autotune.hooks.candidates import Candidates
@@ -19,11 +20,13 @@ if TYPE_CHECKING:
 def info_for(target: Target) -> DeviceInfo:
     """What is known of the active device."""
     from ascend_autotune.search.known import known_device
-    from ascend_autotune.search.standin import active
+    from ascend_autotune.search.standin import active, standin_info
 
     modelled = active()
     if modelled is not None:
         return modelled.info
+    if target.chip is not None:  # the same published figures, of a chip that is really there
+        return replace(standin_info(target.chip), kind="npu", modelled=False)
     return known_device(target.arch, "npu" if target.backend == "npu" else "cuda")
 
 

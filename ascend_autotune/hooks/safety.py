@@ -62,7 +62,7 @@ def buffers_of(here: Situation, tile: Mapping[str, object]) -> Buffers:
 
     tensors = here.call.tensors
     constants = {n: v for n, v in tile.items() if n in here.call.info.constexprs}
-    touched = None if here.request is None else touched_by(here.request, constants)
+    touched = None if here.program is None else touched_by(here.program, constants)
     if touched is None or not touched.certain:
         return Buffers(tensors, tuple(tensors), tuple(tensors))
     return Buffers(tensors, touched.writes, touched.reads)
@@ -101,7 +101,7 @@ def check_tiles(tuner: SearchTuner, here: Situation, found: Candidates) -> str:
     """
     from ascend_autotune.analysis.performance_tiles import check_performance_tiles
 
-    if here.request is None or tuner.hints.reference_fn is not None or not here.searched:
+    if here.program is None or tuner.hints.reference_fn is not None or not here.searched:
         return ""
     scalars = {n: v for n, v in here.call.scalars.items() if type(v) is int}
     # Only what may run has to be right: a block beyond the whole is often pruned already.
@@ -109,7 +109,7 @@ def check_tiles(tuner: SearchTuner, here: Situation, found: Candidates) -> str:
         name: sorted({int(str(c.candidate[name])) for c in found.configs[:LISTED]})
         for name in here.searched
     }
-    roles = check_performance_tiles(here.request, values, scalars)
+    roles = check_performance_tiles(here.program, values, scalars)
     for name, role in roles.items():
         if role.role == "changes result":
             shown = " ".join(part for part in (role.operation, role.location) if part)

@@ -42,26 +42,24 @@ class Situation:
     call: KernelCall
     target: Target
 
-    @cached_property
+    @property
     def request(self) -> Request | None:
+        """The request to judge what fits by; None on a device that is no Ascend chip."""
+        return self.program if self.target.chip is not None else None
+
+    @cached_property
+    def program(self) -> Request | None:
+        """The request to trace the kernel by; None where its arguments cannot be told."""
+        from ascend_autotune.analysis.chips import DEFAULT_CHIP
         from ascend_autotune.analysis.request import resolve
 
-        if self.target.chip is None:
-            return None
+        chip = self.target.chip.name if self.target.chip is not None else DEFAULT_CHIP
         try:
             bound = self.call.bound
             constants = {k: v for k, v in bound.constants.items() if k not in self.searched}
-            return replace(
-                resolve(
-                    self.kernel,
-                    bound.signature,
-                    constants,
-                    self.target.chip.name,
-                    self.compile_options({}),
-                    None,
-                ),
-                grid=self._grid,
-            )
+            asked = self.compile_options({})
+            resolved = resolve(self.kernel, bound.signature, constants, chip, asked, None)
+            return replace(resolved, grid=self._grid)
         except AscendAutotuneError as error:
             logger.info("%s: not analysed: %s", self.call.info.name, error)
             return None
@@ -95,9 +93,9 @@ class Situation:
         """Family and kind, from the program of the first small tile that compiles."""
         from ascend_autotune.analysis.assessing import Assessment, Assessor
 
-        if self.request is None:
+        if self.program is None:
             return "", ""
-        assessor = Assessor(self.request.instance({}))
+        assessor = Assessor(self.program.instance({}))
         for value in (16, 64, 128, 1):
             tile = {
                 name: min(values, key=lambda v: abs(v - value))

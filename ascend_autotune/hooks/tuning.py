@@ -181,7 +181,7 @@ def _decision(
     original = found.originals.get(best)
     launch = dict(best.values) if original is None else dict(original.all_kwargs())
     tile = {n: v for n, v in launch.items() if n in here.call.info.constexprs}
-    bound = here.call.bound if here.request is not None else None
+    bound = here.call.bound if here.program is not None else None
     return Decision(
         best,
         original if original is not None else triton_config(tile, dict(best.profile)),
@@ -198,7 +198,7 @@ def _untimed(here: Situation, found: Candidates, why: str) -> Decision:
     """Without a measurement: the first handwritten config, else the usual tile that fits."""
     if not found.configs:
         raise _nothing(here, found.trials)
-    best = found.default or found.configs[0]
+    best = _likeliest(here, found)
     result = SearchResult(
         kernel=here.call.info.name,
         key=(),
@@ -217,6 +217,21 @@ def _untimed(here: Situation, found: Candidates, why: str) -> Decision:
         notices=found.notices,
     )
     return _decision(here, found, best, result)
+
+
+def _likeliest(here: Situation, found: Candidates) -> Config:
+    """The first handwritten config, else the one that the cost model has for the fastest."""
+    from ascend_autotune.search.field import tile_field
+
+    if found.handwritten or len(found.configs) == 1:
+        return found.configs[0]
+    problem = found.problem(here, ())
+    if problem.workload is None and found.default is not None:
+        return found.default
+    field = tile_field(problem, _info(here), here.hints.seed)
+    ordered = sorted(range(len(field.configs)), key=lambda i: float(field.prior[i]))
+    allowed = (field.configs[i] for i in ordered if not found.check(field.configs[i]).refused)
+    return next(allowed, found.configs[0])
 
 
 def _info(here: Situation) -> Any:

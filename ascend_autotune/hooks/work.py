@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from ascend_autotune.hooks.situation import Situation
+from ascend_autotune.search.work import KernelWork, Workload
 
 
-def workload_of(here: Situation) -> Any:
-    """The kernel's work by candidate; None where its program cannot be read."""
-    return None
+def workload_of(here: Situation) -> Workload | None:
+    """The kernel's work by candidate; None where its arguments cannot be told."""
+    if here.program is None:
+        return None
+    return KernelWork(here.program, here.call.scalars)
