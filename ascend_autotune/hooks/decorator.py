@@ -120,14 +120,23 @@ def plain(
     Triton 3.2 and triton-ascend ask the driver for its timer here already: they get one that
     asks when it is first used.
     """
-    kept = {name: value for name, value in given.items() if name in order}
-    timed = any(kept.get(name) is not None for name in ("warmup", "rep", "do_bench"))
-    if not timed and not kept.get("use_cuda_graph"):
-        from triton.runtime.autotuner import Autotuner
+    from triton.runtime.autotuner import Autotuner
 
-        if "do_bench" not in vars(Autotuner):  # later releases ask lazily themselves
-            kept["do_bench"] = drivers_benchmark
+    kept = {name: value for name, value in given.items() if name in order}
+    timed = any(kept.get(name) is not None for name in ("warmup", "rep"))
+    if timed or kept.get("use_cuda_graph") or "do_bench" in vars(Autotuner):
+        return stock(**kept)  # type: ignore[no-any-return]
+    if not _hands_on(stock, "do_bench"):  # Triton 3.2.0 takes it and drops it
+        kept = {"reset_to_zero": None, "restore_value": None, **kept, "do_bench": drivers_benchmark}
+        return lambda fn: Autotuner(fn, fn.arg_names, **kept)
+    if kept.get("do_bench") is None:
+        kept["do_bench"] = drivers_benchmark
     return stock(**kept)  # type: ignore[no-any-return]
+
+
+def _hands_on(stock: Callable[..., Any], name: str) -> bool:
+    """Does the decorator give this argument to what it makes?"""
+    return any(name in getattr(part, "co_freevars", ()) for part in stock.__code__.co_consts)
 
 
 def drivers_benchmark(*args: Any, **kwargs: Any) -> Any:
