@@ -195,7 +195,9 @@ def test_a_faulting_npu_is_told_by_acls_number(machine: FakeNpu) -> None:
     assert caught.value.kind == "fault" and not device.usable
 
 
-def test_without_cann_the_message_is_plain(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_cann_the_message_is_plain(
+    machine: FakeNpu, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setitem(sys.modules, "torch_npu", None)
     with pytest.raises(ConfigFailed, match="install CANN"):
         NpuClock()
