@@ -230,8 +230,15 @@ def _likeliest(here: Situation, found: Candidates) -> Config:
         return found.default
     field = tile_field(problem, _info(here), here.hints.seed)
     ordered = sorted(range(len(field.configs)), key=lambda i: float(field.prior[i]))
-    allowed = (field.configs[i] for i in ordered if not found.check(field.configs[i]).refused)
-    return next(allowed, found.configs[0])
+    # Nothing tells whether an undecided tile compiles before the launch does: a sure one first.
+    looked_at = [field.configs[i] for i in ordered[:LOOKED_AT]]
+    sure = (c for c in looked_at if _status(here, c) in ("feasible", ""))
+    return next(sure, found.default or looked_at[0])
+
+
+def _status(here: Situation, config: Config) -> str:
+    assessed = here.assess(config.candidate, config.profile)
+    return "" if assessed is None else assessed.status
 
 
 def _info(here: Situation) -> Any:
@@ -273,6 +280,8 @@ def _notice(tuner: SearchTuner, here: Situation, found: Candidates) -> None:
         )
 
 
+LOOKED_AT = 64
+"""So many likely tiles are asked for one that is sure to fit."""
 LISTED = 24
 """So many configs are listed one by one where none can run."""
 
