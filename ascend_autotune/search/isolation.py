@@ -62,8 +62,13 @@ class Isolation:
     """Runs a config's first compile and launch in a worker; `first(config)` for `TimedDevice`.
 
     `grid_of` gives the launch grid of a config, since a grid's function stays with its caller.
+    `values_of` gives what a config passes to a launch, where that is more than its own values.
     A worker that cannot even start switches isolation off: configs then run where they would
     without it, and `off` says why. Close it, or use it as a context.
+
+    A worker's word counts where trying it here could do harm. A launch that Python refuses is
+    harmless, and may come of how the call was made again: it is tried here. So is a refused
+    compile, until one config has passed in a worker.
     """
 
     def __init__(
@@ -71,11 +76,13 @@ class Isolation:
         job: Job,
         grid_of: Callable[[Config], Sequence[int] | None] = lambda config: None,
         limits: Limits | None = None,
+        values_of: Callable[[Config], Mapping[str, object]] = lambda config: config.values,
     ) -> None:
-        self.job, self.grid_of = job, grid_of
+        self.job, self.grid_of, self.values_of = job, grid_of, values_of
         self.limits = limits or Limits()
         self.off = ""
         self.started = 0
+        self._proven = False
         self._worker: _Worker | None = None
 
     def __enter__(self) -> Isolation:
@@ -96,10 +103,21 @@ class Isolation:
             return
         try:
             self._run(worker, config)
+            self._proven = True
+        except ConfigFailed as failure:
+            if not worker.idle:
+                self.close()
+            if worker.idle and self._harmless(failure):
+                logger.debug("%s: a worker says %s; it is tried here", config, failure)
+                return
+            raise
         except BaseException:  # Ctrl-C too: what hangs must not be left behind
             if not worker.idle:
                 self.close()
             raise
+
+    def _harmless(self, failure: ConfigFailed) -> bool:
+        return failure.kind == "launch" or (failure.kind == "compile" and not self._proven)
 
     def close(self) -> None:
         """Kill the worker, if there is one."""
@@ -125,7 +143,9 @@ class Isolation:
 
     def _run(self, worker: _Worker, config: Config) -> None:
         grid = self.grid_of(config)
-        worker.send({"values": config.values, "grid": None if grid is None else list(grid)})
+        worker.send(
+            {"values": dict(self.values_of(config)), "grid": None if grid is None else list(grid)}
+        )
         for phase, limit_s in (
             ("compile", self.limits.compile_s),
             ("launch", self.limits.launch_s),

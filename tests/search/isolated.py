@@ -8,6 +8,8 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ascend_autotune.search.device import ConfigFailed
+
 
 class Faulty:
     """Goes wrong as the config's `do` says; writes what it did to a file."""
@@ -28,6 +30,8 @@ class Faulty:
             os.kill(os.getpid(), signal.SIGSEGV)
         if values["do"] == "compile_error":
             raise ValueError("ub overflow, requires 4194304 bits while 1572864 bits available!")
+        if values["do"] == "refused":
+            raise ConfigFailed("compile", "refused")
 
     def launch(self, values: Mapping[str, Any], grid: Sequence[int] | None) -> None:
         self.note(f"launch {values['do']} {grid}")
@@ -40,6 +44,8 @@ class Faulty:
             raise RuntimeError("CUDA error: an illegal memory access was encountered")
         if values["do"] == "memory":
             raise MemoryError("NPU out of memory")
+        if values["do"] == "argument":
+            raise TypeError("missing an argument")
 
 
 def broken(**_: object) -> object:

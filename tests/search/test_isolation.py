@@ -78,6 +78,15 @@ def test_what_is_only_refused_keeps_its_worker(isolation: Isolation) -> None:
     assert isolation.started == 1
 
 
+def test_what_does_no_harm_is_left_to_the_caller(isolation: Isolation) -> None:
+    isolation.first(config("refused"))  # nothing has passed yet: the worker may be at fault
+    isolation.first(config("argument"))
+    isolation.first(config("a"))
+    isolation.first(config("argument"))
+    assert failure(isolation, "refused").kind == "compile"
+    assert isolation.started == 1
+
+
 def test_a_worker_that_is_killed_from_outside(isolation: Isolation, log: Path) -> None:
     isolation.first(config("a"))
 
