@@ -141,6 +141,8 @@ class _Timer:
         if self.limit_ms is not None and first > CLEARLY * self.limit_ms:
             return Timing(median(looks), first, max(looks), len(looks), stopped=True)
         for _ in range(self.plan.repetitions(first, self.plan.warmup_ms, 1)):
+            if self.before is not None:
+                self.before()
             self.launch()
         count = self.plan.repetitions(whole_ms, self.plan.active_ms, self.plan.least)
         return self._rounds(count)
