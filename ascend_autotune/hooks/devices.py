@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from ascend_autotune.hooks.candidates import Candidates
 from ascend_autotune.hooks.situation import Situation
 from ascend_autotune.hooks.target import Target
+from ascend_autotune.hooks.workers import first_elsewhere, once
 from ascend_autotune.search.config import Config
 from ascend_autotune.search.device import Device, DeviceInfo
 from ascend_autotune.search.launching import LaunchDevice
@@ -15,6 +19,7 @@ from ascend_autotune.search.launching import LaunchDevice
 if TYPE_CHECKING:
     from ascend_autotune.hooks.safety import Guard
     from ascend_autotune.hooks.tuner import SearchTuner
+    from ascend_autotune.search.npu import Method
 
 
 def info_for(target: Target) -> DeviceInfo:
@@ -30,13 +35,77 @@ def info_for(target: Target) -> DeviceInfo:
     return known_device(target.arch, "npu" if target.backend == "npu" else "cuda")
 
 
-def device_for(tuner: SearchTuner, here: Situation, found: Candidates, guard: Guard) -> Device:
-    """Times with the user's `do_bench` where there is one, else with the driver's own timer."""
+@contextmanager
+def device_for(
+    tuner: SearchTuner, here: Situation, found: Candidates, guard: Guard
+) -> Iterator[Device]:
+    """The device of one search. Times with the user's `do_bench` where there is one, else with
+    the events of a real NPU or GPU, else with the driver's own timer (the modelled NPU's)."""
 
     def launch(config: Config) -> Any:
         return run_config(tuner, here, found, config)
 
-    return LaunchDevice(info_for(here.target), launch, tuner.do_bench, trial=guard.trial)
+    with first_elsewhere(tuner, here, found) as first:
+        real = None if tuner.benched_by_user else _by_events(tuner, here, guard, launch, first)
+        yield real or LaunchDevice(
+            info_for(here.target), once(first, launch), tuner.do_bench, trial=guard.trial
+        )
+
+
+def _by_events(
+    tuner: SearchTuner,
+    here: Situation,
+    guard: Guard,
+    launch: Callable[[Config], object],
+    first: Callable[[Config], object] | None,
+) -> Device | None:
+    """A device with a clock of its own; None where this one has none."""
+    from ascend_autotune.search.standin import active
+    from ascend_autotune.search.timed import plans
+
+    backend = here.target.backend
+    if active() is not None or backend not in ("npu", "cuda"):
+        return None
+    bounds = tuner.hints.timing_ms
+    warmup, rep = tuner.bounds_ms
+    coarse, precise = plans(
+        bounds.get("bench_warmup", warmup),
+        bounds.get("bench_active", rep),
+        bounds.get("stage1_bench_warmup"),
+        bounds.get("stage1_bench_rep"),
+    )
+    index, info = _index(here, backend), info_for(here.target)
+    if backend == "cuda":
+        from ascend_autotune.search.cuda import cuda_device
+
+        return cuda_device(
+            launch, index=index, coarse=coarse, precise=precise, trial=guard.trial,
+            refresh=guard.refresh, first=first,
+        )  # fmt: skip
+    from ascend_autotune.search.npu import npu_device
+
+    return npu_device(
+        launch, kernel=here.call.info.name, chip=here.target.arch, info=info, index=index,
+        coarse=coarse, precise=precise, trial=guard.trial, refresh=guard.refresh, first=first,
+        method=method(),
+    )  # fmt: skip
+
+
+def method() -> Method:
+    """How an NPU is timed: `TRITON_BENCH_METHOD=npu` asks for its profiler, as in
+    triton-ascend's own do_bench."""
+    asked = os.environ.get("TRITON_BENCH_METHOD", "").lower()
+    return "profiler" if asked == "npu" else "auto"
+
+
+def _index(here: Situation, backend: str) -> int | None:
+    """The number of the device that the call's tensors are on; None: the current one."""
+    for tensor in here.call.tensors.values():
+        device: Any = getattr(tensor, "device", None)
+        if getattr(device, "type", None) == backend:
+            index: int | None = device.index
+            return index
+    return None
 
 
 def run_config(tuner: SearchTuner, here: Situation, found: Candidates, config: Config) -> Any:

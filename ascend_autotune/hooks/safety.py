@@ -25,10 +25,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Guard:
-    """`gate` raises for a finalist whose result differs; `trial` surrounds each timing."""
+    """`gate` raises for a finalist whose result differs; `trial` surrounds each timing; `refresh`
+    comes before each repetition in it, where the kernel reads what it writes."""
 
     gate: Callable[[Config], None] | None = None
     trial: Callable[[], AbstractContextManager[None]] = nullcontext
+    refresh: Callable[[], object] | None = None
 
 
 @contextmanager
@@ -53,7 +55,7 @@ def guard_for(tuner: SearchTuner, here: Situation, found: Candidates) -> Iterato
             reference=partial(_ask, reference, here) if reference is not None else None,
             tolerances=tuner.hints.tolerances,
         )
-        yield Guard(gate, buffers.trial)
+        yield Guard(gate, buffers.trial, buffers.refresh if buffers.updated else None)
 
 
 def buffers_of(here: Situation, tile: Mapping[str, object]) -> Buffers:

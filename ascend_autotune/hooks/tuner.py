@@ -57,9 +57,11 @@ class SearchTuner(Autotuner):  # type: ignore[misc]
             name: value for name, value in given.items() if name in stock and name != "configs"
         }
         others["key"] = list(given.get("key") or ())
-        self.timed_by_user = any(
-            given.get(name) is not None for name in ("do_bench", "warmup", "rep")
-        ) or bool(given.get("use_cuda_graph"))
+        self.bounds_ms = (given.get("warmup"), given.get("rep"))
+        self.benched_by_user = given.get("do_bench") is not None or bool(
+            given.get("use_cuda_graph")
+        )
+        self.timed_by_user = self.benched_by_user or self.bounds_ms != (None, None)
         if not self.timed_by_user:
             others["do_bench"] = drivers_benchmark
         for name in ("reset_to_zero", "restore_value"):

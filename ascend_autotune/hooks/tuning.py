@@ -102,8 +102,10 @@ def _tuned(
         unsure = check_tiles(tuner, here, found)
         if unsure:
             warn_once(tuner, unsure)
-    with guard_for(tuner, here, found) as guard:
-        device = device_for(tuner, here, found, guard)
+    with (
+        guard_for(tuner, here, found) as guard,
+        device_for(tuner, here, found, guard) as device,
+    ):
         problem = found.problem(here, key)
         hints, watcher = tuner.hints, printer.watcher()
         if found.handwritten or hints.mode == "prune":

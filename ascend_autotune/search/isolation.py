@@ -64,7 +64,8 @@ class Isolation:
     `grid_of` gives the launch grid of a config, since a grid's function stays with its caller.
     `values_of` gives what a config passes to a launch, where that is more than its own values.
     A worker that cannot even start switches isolation off: configs then run where they would
-    without it, and `off` says why. Close it, or use it as a context.
+    without it, and `off` says why; where it is `required`, they fail. Close it, or use it as a
+    context.
 
     A worker's word counts where trying it here could do harm. A launch that Python refuses is
     harmless, and may come of how the call was made again: it is tried here. So is a refused
@@ -77,9 +78,12 @@ class Isolation:
         grid_of: Callable[[Config], Sequence[int] | None] = lambda config: None,
         limits: Limits | None = None,
         values_of: Callable[[Config], Mapping[str, object]] = lambda config: config.values,
+        *,
+        required: bool = False,
     ) -> None:
         self.job, self.grid_of, self.values_of = job, grid_of, values_of
         self.limits = limits or Limits()
+        self.required = required
         self.off = ""
         self.started = 0
         self._proven = False
@@ -93,13 +97,10 @@ class Isolation:
 
     def first(self, config: Config) -> None:
         """Compile and launch a config once. Raises `ConfigFailed` for what went wrong."""
-        if self.off:
-            return
-        try:
-            worker = self._ready()
-        except IsolationUnavailable as error:
-            self.off = str(error)
-            logger.warning("no worker process: %s; configs are launched in this one", error)
+        worker = self._ready_or_off()
+        if worker is None:
+            if self.required:
+                raise ConfigFailed("launch", f"not run: no worker process: {self.off}")
             return
         try:
             self._run(worker, config)
@@ -124,6 +125,16 @@ class Isolation:
         if self._worker is not None:
             self._worker.kill()
             self._worker = None
+
+    def _ready_or_off(self) -> _Worker | None:
+        if self.off:
+            return None
+        try:
+            return self._ready()
+        except IsolationUnavailable as error:
+            self.off = str(error)
+            logger.warning("no worker process: %s", error)
+            return None
 
     def _ready(self) -> _Worker:
         if self._worker is None or not self._worker.alive:

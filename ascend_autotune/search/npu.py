@@ -101,6 +101,7 @@ def npu_device(
     *,
     kernel: str,
     chip: str,
+    info: DeviceInfo | None = None,
     index: int | None = None,
     method: Method = "auto",
     coarse: Plan = COARSE,
@@ -137,7 +138,7 @@ def npu_device(
         return timing
 
     return TimedDevice(
-        npu_info(chip),
+        info or npu_info(chip),
         clock,
         launch,
         coarse=coarse,

@@ -116,13 +116,22 @@ class TimedDevice:
         return time_launch(launch, self._clock, plan, limit_ms=limit_ms, before=before)
 
 
-def plans(warmup_ms: float | None, active_ms: float | None) -> tuple[Plan, Plan]:
-    """The coarse and the precise plan within a user's `bench_warmup` and `bench_active`, in ms.
+def plans(
+    warmup_ms: float | None = None,
+    active_ms: float | None = None,
+    coarse_warmup_ms: float | None = None,
+    coarse_active_ms: float | None = None,
+) -> tuple[Plan, Plan]:
+    """The coarse and the precise plan within what a user gives, in ms: `bench_warmup` and
+    `bench_active` (or Triton's `warmup` and `rep`), `stage1_bench_warmup` and `stage1_bench_rep`.
 
-    They bound the precise one; the coarse one takes at most a fifth of it.
+    Without bounds of its own the coarse plan takes at most a fifth of the precise one.
     """
     warmup = PRECISE.warmup_ms if warmup_ms is None else float(warmup_ms)
     active = PRECISE.active_ms if active_ms is None else float(active_ms)
-    least = 1 if active_ms is not None else PRECISE.least
-    coarse = Plan(min(COARSE.warmup_ms, warmup), min(COARSE.active_ms, max(active / 5, 1.0)))
-    return coarse, Plan(warmup, active, least=max(4, least))
+    least = PRECISE.least if active_ms is None else 4
+    if coarse_warmup_ms is None:
+        coarse_warmup_ms = min(COARSE.warmup_ms, warmup)
+    if coarse_active_ms is None:
+        coarse_active_ms = min(COARSE.active_ms, max(active / 5, 1.0))
+    return Plan(coarse_warmup_ms, coarse_active_ms), Plan(warmup, active, least=least)

@@ -129,6 +129,12 @@ def test_no_worker_at_all_switches_isolation_off() -> None:
         assert isolation.started == 1
 
 
+def test_where_a_worker_is_required_nothing_runs_without_one() -> None:
+    with Isolation(Job(f"{HERE}:broken"), limits=LIMITS, required=True) as isolation:
+        for _ in range(2):
+            assert "no such kernel here" in str(failure(isolation, "a"))
+
+
 def test_a_script_that_works_at_the_top_level_is_not_run_again(tmp_path: Path) -> None:
     file = tmp_path / "script.py"
     file.write_text(

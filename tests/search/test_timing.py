@@ -189,3 +189,5 @@ def test_plans_stay_within_what_the_user_says() -> None:
     coarse, precise = plans(2, 10)
     assert precise.warmup_ms == 2 and precise.active_ms == 10
     assert coarse.warmup_ms <= 2 and coarse.active_ms <= 10
+    coarse, precise = plans(2, 10, 1, 3)
+    assert (coarse.warmup_ms, coarse.active_ms) == (1, 3)
