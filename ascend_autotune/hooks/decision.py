@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from ascend_autotune.analysis.judge.flags import OPTIONS
+from ascend_autotune.analysis.kernel import apply_heuristics
+from ascend_autotune.errors import RequestError
 from ascend_autotune.hooks.calls import KernelCall
 from ascend_autotune.search.config import Config
 from ascend_autotune.search.result import SearchResult
@@ -47,12 +49,21 @@ class Decision:
         tile = {n: v for n, v in self.launch.items() if n in call.info.constexprs}
         return {
             "signature": dict(signature),
-            "constants": {**tile, **constants},
+            "constants": {**computed(call, tile), **tile, **constants},
             "target": self.target,
             "compile_options": {k: v for k, v in self.compile_options.items() if k in OPTIONS},
             "grid": lasting_grid(call),
             "search": self.search,
         }
+
+
+def computed(call: KernelCall, tile: Mapping[str, Any]) -> dict[str, Any]:
+    """What the kernel's heuristics make of a call with this tile."""
+    try:
+        values = apply_heuristics(call.info, {**call.options, **call.arguments, **tile})
+    except RequestError:
+        return {}
+    return {name: values[name] for name in call.info.heuristics if name not in call.arguments}
 
 
 def lasting_grid(call: KernelCall) -> Any:

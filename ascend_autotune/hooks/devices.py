@@ -114,7 +114,7 @@ def run_config(tuner: SearchTuner, here: Situation, found: Candidates, config: C
     Source: `Autotuner._bench` of triton/runtime/autotuner.py.
     """
     call, original = here.call, found.originals.get(config)
-    added = config.values if original is None else original.all_kwargs()
+    added = {**here.beside, **config.values} if original is None else original.all_kwargs()
     current = {n: v for n, v in added.items() if n not in call.arguments and n not in call.kwargs}
     current = {**call.kwargs, **current}
     named = {**dict(zip(tuner.arg_names, call.args, strict=False)), **current}
@@ -122,10 +122,13 @@ def run_config(tuner: SearchTuner, here: Situation, found: Candidates, config: C
     if own_hook is not None:
         own_hook(named)
     tuner.pre_hook(named)
+    tuner.trials += 1
     try:
         result = tuner.launched.run(*call.args, **current)
     except Exception as error:
-        tuner.post_hook(named, exception=error)
-        raise
+        try:
+            tuner.post_hook(named, exception=error)
+        finally:
+            raise error  # whatever the hook made of it
     tuner.post_hook(named, exception=None)
     return result

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from ascend_autotune.analysis.judge.flags import OPTIONS
+from ascend_autotune.analysis.kernel import unwrap
 from ascend_autotune.analysis.options import CompileOptions
 from ascend_autotune.errors import AscendAutotuneError
 from ascend_autotune.hooks.calls import KernelCall
@@ -34,13 +36,15 @@ class Situation:
     """One call of one kernel on one device, before anything is compiled.
 
     On a device that is no Ascend chip nothing is known of what fits: there is no request, and
-    every candidate survives.
+    every candidate survives. `beside`: constants that are not searched and that the call leaves
+    to the handwritten configs.
     """
 
     kernel: Any
     hints: Hints
     call: KernelCall
     target: Target
+    beside: Mapping[str, object] = field(default_factory=dict)
 
     @property
     def request(self) -> Request | None:
@@ -56,9 +60,11 @@ class Situation:
         chip = self.target.chip.name if self.target.chip is not None else DEFAULT_CHIP
         try:
             bound = self.call.bound
-            constants = {k: v for k, v in bound.constants.items() if k not in self.searched}
+            known = {**self.beside, **bound.constants}
+            constants = {k: v for k, v in known.items() if k not in self.searched}
             asked = self.compile_options({})
-            resolved = resolve(self.kernel, bound.signature, constants, chip, asked, None)
+            kernel = knowing(self.kernel, self.call)
+            resolved = resolve(kernel, bound.signature, constants, chip, asked, None)
             return replace(resolved, grid=self._grid)
         except AscendAutotuneError as error:
             logger.info("%s: not analysed: %s", self.call.info.name, error)
@@ -164,6 +170,19 @@ class Situation:
 
         assert self.request is not None
         return Assessor(self.request.instance({}))
+
+
+def knowing(kernel: Any, call: KernelCall) -> Any:
+    """The kernel with heuristics that see the call's own arguments, as those of a launch do."""
+    if not call.info.heuristics:
+        return kernel
+    given = {**call.arguments, **call.options}
+
+    def told(heuristic: Callable[..., object]) -> Callable[..., object]:
+        return lambda known: heuristic({**given, **known})
+
+    values = {name: told(heuristic) for name, heuristic in call.info.heuristics.items()}
+    return SimpleNamespace(fn=unwrap(kernel), arg_names=call.info.arguments, values=values)
 
 
 def backend_defaults(target: Target) -> dict[str, object]:

@@ -84,6 +84,7 @@ class SearchTuner(Autotuner):  # type: ignore[misc]
         self._known: dict[tuple[object, ...], _Known] = {}
         self._lock = threading.Lock()
         self.said: set[str] = set()
+        self.trials = 0
 
     def run(self, *args: Any, **kwargs: Any) -> Any:
         try:
@@ -146,14 +147,21 @@ class SearchTuner(Autotuner):  # type: ignore[misc]
             return self._as_chosen(decision, call)
         with known.lock:
             if known.decision is None or not tuning.still_holds(self, call, known.decision):
+                before = self.trials
                 decision = tuning.tune(self, call, key)
                 if decision.kept:
                     known.decision = decision
                     self.cache[key] = decision.config
+                if self.trials > before:  # as stock: what trials have added up is reset
+                    given = dict(zip(self.arg_names, args, strict=False))
+                    self.pre_hook(
+                        {**given, **kwargs, **decision.options_for(call)}, reset_only=True
+                    )
             else:
                 decision = known.decision
         chosen = self._as_chosen(decision, call)
-        self._remember(args, kwargs, chosen)
+        if decision.kept or decision.search is None:  # an interrupted search is made up for
+            self._remember(args, kwargs, chosen)
         return chosen
 
     def _complain(self, call: KernelCall) -> None:

@@ -27,7 +27,14 @@ if TYPE_CHECKING:
 
 
 def situation(tuner: SearchTuner, call: KernelCall) -> Situation:
-    return Situation(tuner.fn, tuner.hints, call, active_target())
+    beside: dict[str, Any] = {}
+    for config in tuner.handwritten[:1]:
+        beside = {
+            name: value
+            for name, value in config.kwargs.items()
+            if name in call.info.constexprs and name not in {*tuner.hints.params, *call.arguments}
+        }
+    return Situation(tuner.fn, tuner.hints, call, active_target(), beside)
 
 
 def launches_nothing(tuner: SearchTuner, call: KernelCall) -> bool:
@@ -181,7 +188,7 @@ def _decision(
     here: Situation, found: Candidates, best: Config, result: SearchResult | None
 ) -> Decision:
     original = found.originals.get(best)
-    launch = dict(best.values) if original is None else dict(original.all_kwargs())
+    launch = {**here.beside, **best.values} if original is None else dict(original.all_kwargs())
     tile = {n: v for n, v in launch.items() if n in here.call.info.constexprs}
     bound = here.call.bound if here.program is not None else None
     return Decision(

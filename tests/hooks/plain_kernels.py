@@ -41,7 +41,8 @@ def many(X, Y, A, B, C, D, E, F, G, H, BLOCK: tl.constexpr):
 
 def refused(X, Y, N, BLOCK: tl.constexpr):
     tl.static_assert(BLOCK < 8, "never")
-    tl.store(Y + tl.arange(0, BLOCK), tl.load(X + tl.arange(0, BLOCK)))
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(Y + at, tl.load(X + at, mask=at < N), mask=at < N)
 
 
 def jit(function: Any, **options: Any) -> Any:
