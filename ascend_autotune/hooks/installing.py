@@ -36,15 +36,6 @@ def install() -> bool:
     """
     if os.environ.get(OFF) == "0":
         return False
-    if not _replaced:
-        stock = _stock()
-        from ascend_autotune.hooks.decorator import make_autotune
-
-        ours = make_autotune(stock)
-        for module in _exposing(stock):
-            _replaced.append((module, getattr(module, _NAME)))
-            setattr(module, _NAME, ours)
-        sys.modules.setdefault(_EARLIER, _placeholder())
     device = os.environ.get(DEVICE, "")
     if device == "standin":
         from ascend_autotune.search.standin import activate
@@ -52,6 +43,15 @@ def install() -> bool:
         activate()
     elif device:
         raise RequestError(f"{DEVICE}={device!r}: only 'standin' may be asked for by name")
+    if not _replaced:
+        stock = _stock()
+        from ascend_autotune.hooks.decorator import make_autotune
+
+        ours = make_autotune(stock)
+        for module in list(_exposing(stock)):
+            _replaced.append((module, getattr(module, _NAME)))
+            setattr(module, _NAME, ours)
+        sys.modules.setdefault(_EARLIER, _placeholder())
     return True
 
 
@@ -108,13 +108,13 @@ def _beneath(wrapper: Any) -> Any:
 
 
 def _exposing(stock: Callable[..., Any]) -> Iterator[ModuleType]:
+    """Triton's places, and every module that took it by name before."""
     current = {id(stock)}
     for name in _PLACES:
         module = sys.modules.get(name)
         if module is not None and hasattr(module, _NAME):
             current.add(id(getattr(module, _NAME)))
-    for name, module in list(sys.modules.items()):
-        if name == "triton" or name.startswith("triton."):
-            held = getattr(module, "__dict__", {}).get(_NAME)
-            if held is not None and id(held) in current:
-                yield module
+    for module in list(sys.modules.values()):
+        held = getattr(module, "__dict__", {}).get(_NAME)
+        if held is not None and id(held) in current:
+            yield module
