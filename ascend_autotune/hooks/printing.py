@@ -45,6 +45,7 @@ class Printer:
     def __init__(self, tuner: SearchTuner) -> None:
         self.name = tuner.info.name
         self.debug = tuner.hints.debug
+        self.modelled = False
         self.result = self.debug or os.environ.get(RESULT) == "1"
         self.timings = os.environ.get(TIMINGS) == "1"
         if (self.result or self.timings) and _HANDLER not in logger.handlers:
@@ -53,11 +54,15 @@ class Printer:
             logger.propagate = False
 
     def begin(self, here: Situation, found: Candidates) -> None:
+        from ascend_autotune.hooks.devices import info_for
+
         if not self.debug:
             return
+        self.modelled = info_for(here.target).modelled
         family = here.family or "unknown family"
         logger.info(
-            f"[ascend_autotune] {self.name} on {here.target.arch}: {family}, "
+            f"[ascend_autotune] {self.name} on {here.target.arch}"
+            f"{' (modelled)' if self.modelled else ''}: {family}, "
             f"{len(found.configs)} of {found.stats.get('space', len(found.configs))} candidates, "
             f"{1 if found.handwritten else len(found.profiles)} compile profiles"
         )
@@ -65,7 +70,7 @@ class Printer:
             logger.info(f"[ascend_autotune] {self.name}: {notice}")
 
     def watcher(self) -> _Steps | None:
-        return _Steps(self.name) if self.debug else None
+        return _Steps(self.name, self.modelled) if self.debug else None
 
     def finished(self, decision: Decision) -> None:
         found = decision.search
@@ -82,10 +87,17 @@ class Printer:
             )
 
 
+def _ms(value: float, modelled: bool) -> str:
+    return f"{value:.6g} ms" + (" (modelled)" if modelled else "")
+
+
 def timing_lines(found: SearchResult) -> list[str]:
     """Each config that was tried, the fastest first, then the others with the reason."""
+    modelled = found.device.modelled
     timed = sorted((t for t in found.trials if t.time_ms is not None), key=lambda t: t.time_ms or 0)
-    lines = [f"{found.kernel}: {t.time_ms:.6g} ms  {t.config}  [{t.fate}]" for t in timed]
+    lines = [
+        f"{found.kernel}: {_ms(t.time_ms or 0, modelled)}  {t.config}  [{t.fate}]" for t in timed
+    ]
     lines += [
         f"{found.kernel}: failed  {t.config}: {' '.join(t.reason.split())[:200]}"
         for t in found.trials
@@ -97,8 +109,9 @@ def timing_lines(found: SearchResult) -> list[str]:
 class _Steps:
     """A watcher that says what is timed and what became of it."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, modelled: bool) -> None:
         self.name = name
+        self.modelled = modelled
         self.last: Config | None = None
 
     def timing(self, stage: Stage, config: Config, ledger: Ledger) -> None:
@@ -112,6 +125,7 @@ class _Steps:
     def _told(self, ledger: Ledger) -> None:
         trial = ledger.trials.get(self.last) if self.last is not None else None
         if trial is not None:
-            fate = f"{trial.time_ms:.6g} ms" if trial.time_ms is not None else trial.reason[:200]
+            timed = trial.time_ms is not None
+            fate = _ms(trial.time_ms or 0, self.modelled) if timed else trial.reason[:200]
             logger.info(f"[ascend_autotune] {self.name}: {trial.config}: {fate}")
         self.last = None

@@ -10,6 +10,9 @@ import pytest
 import triton
 from fake_triton import FakeDriver, fake_device
 
+from ascend_autotune.analysis.flavour import detect
+from ascend_autotune.analysis.judge.toolchain import find_toolchain
+from ascend_autotune.errors import JudgeUnavailable
 from ascend_autotune.hooks import install, installed, uninstall
 
 
@@ -57,3 +60,20 @@ def device(stock: Callable[..., Any]) -> Iterator[FakeDriver]:
     """A device that records launches, with the hook in place."""
     with fake_device(FakeDriver()) as driver:
         yield driver
+
+
+@pytest.fixture
+def modelled(uninstalled: None) -> Iterator[Any]:
+    """The modelled NPU with the hook in place; skipped where triton-ascend is not installed."""
+    if not detect().ascend:
+        pytest.skip("the modelled NPU needs triton-ascend")
+    try:
+        find_toolchain("Ascend910B3")
+    except JudgeUnavailable as error:
+        pytest.skip(str(error))
+    from ascend_autotune.search.standin import activate, deactivate
+
+    install()
+    deactivate()
+    yield activate("Ascend910B3")
+    deactivate()
