@@ -2,7 +2,7 @@
 
     python -m benchmarks.search.timing_on_gpu --json FILE
 
-Three figures: how far the medians lie apart on ten kernels from 5 us to 10 ms; how far twenty
+Three figures: how far the medians lie apart on eleven kernels from 5 us to 10 ms; how far twenty
 runs of each lie apart; on how many pairs of 50 matmul configs two runs agree which is faster.
 """
 
@@ -28,7 +28,7 @@ DEVICE_TESTS = Path(__file__).resolve().parents[2] / "tests" / "device"
 
 
 def cases() -> dict[str, tuple[Callable[[Config], object], Config]]:
-    """Ten kernels with a config each, from a few microseconds to ten milliseconds."""
+    """Eleven kernels with a config each, from a few microseconds to ten milliseconds."""
     sys.path.insert(0, str(DEVICE_TESTS))
     made: Any = importlib.import_module("launches")
     tile = Config({"BM": 128, "BN": 128, "BK": 64}, {"num_warps": 8})
@@ -45,6 +45,9 @@ def cases() -> dict[str, tuple[Callable[[Config], object], Config]]:
             made.attention(32, 4096, 64)[0], Config({"BM": 128, "BN": 64}, {"num_warps": 8}),
         ),
         "add 1 Gi": (made.add(1 << 30)[0], block),
+        "attention 48 x 16384": (
+            made.attention(48, 16384, 64)[0], Config({"BM": 128, "BN": 64}, {"num_warps": 8}),
+        ),
         "matmul 16384 x 16384 x 8192": (made.matmul(16384, 16384, 8192)[0], tile),
     }  # fmt: skip
 

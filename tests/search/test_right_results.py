@@ -57,7 +57,7 @@ def tuned(
         )
         gate = Gate(launch, buffers, default=default, reference=reference)
         problem = Problem("kernel", [{"BLOCK": b} for b in BLOCKS], ({},), default=default)
-        return search(problem, device, gate=gate)
+        return search(problem, device, effort="full", gate=gate)
 
 
 def best(result: SearchResult) -> object:
