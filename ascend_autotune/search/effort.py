@@ -23,8 +23,8 @@ class Effort:
     name: str
     configs: int
     profile_share: float = 0.45
-    finalists: int = 4
-    readings: int = 9
+    finalists: int = 6
+    readings: int = 25
     gain: float = 0.0
 
     def __post_init__(self) -> None:
@@ -34,9 +34,9 @@ class Effort:
 
 EFFORTS: Mapping[str, Effort] = MappingProxyType(
     {
-        "quick": Effort("quick", configs=12, finalists=3, readings=5, gain=0.01),
+        "quick": Effort("quick", configs=12, finalists=4, readings=9, gain=0.01),
         "default": Effort("default", configs=40, gain=0.001),
-        "full": Effort("full", configs=200, finalists=8, readings=15),
+        "full": Effort("full", configs=200, finalists=8, readings=40),
     }
 )
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from ascend_autotune.search.bench import Bench, OutOfBudget, Watcher
 from ascend_autotune.search.config import Config
-from ascend_autotune.search.device import ConfigFailed, Device
+from ascend_autotune.search.device import ConfigFailed, Device, Reading
 from ascend_autotune.search.effort import Effort, effort_named
-from ascend_autotune.search.field import Field, profile_field, tile_field
+from ascend_autotune.search.field import Choice, Field, profile_field, tile_field
 from ascend_autotune.search.finals import race, standing
 from ascend_autotune.search.lessons import Lessons
 from ascend_autotune.search.outcome import outcome
@@ -22,6 +23,11 @@ AHEAD = 4
 """So many likely configs are compiled while one is timed."""
 LOOKED_AT = 256
 """So many configs are looked at for one that can run before the model is asked again."""
+PROMISING, DOUBTFUL = 1.1, 1.6
+"""A config expected within the first factor of the best that reads the second factor slower than
+expected is read again."""
+CLOSE = 1.15
+"""A config this many times slower than the best is no finalist."""
 WARM = 12
 """So many configs are measured before the model's word that nothing is to be gained counts."""
 
@@ -126,13 +132,25 @@ class _Search:
         while bench.ledger.measured < until:
             choice = field.choice(bench.ledger, LOOKED_AT)
             if not choice.configs or (self._warm and choice.gain < self.effort.gain):
-                return
+                return  # a gain is never below 0: an effort of 0 goes on
             admitted = filter(None, map(bench.admit, choice.configs))
             target = next(admitted, None)
             if target is None:
                 continue
             bench.ahead([target, *choice.configs[1:AHEAD]])
-            bench.measure(target, stage)
+            reading = bench.measure(target, stage)
+            if reading is not None and target == choice.configs[0] and self._warm:
+                self._doubt(target, reading, choice, stage)
+
+    def _doubt(self, target: Config, reading: Reading, choice: Choice, stage: Stage) -> None:
+        """Read again what should be among the best and looks far off: it may be disturbed."""
+        expected = math.exp(choice.expected)
+        best = self.bench.ledger.best()
+        if best is None or best == target:
+            return
+        promising = expected < PROMISING * self.bench.ledger.time_of(best)
+        if promising and reading.time_ms > DOUBTFUL * expected:
+            self.bench.again(target, stage)
 
     @property
     def _warm(self) -> bool:
@@ -147,8 +165,10 @@ class _Search:
         raced: list[Config] = []
         default = bench.problem.default
         while pending:
-            wave = pending[: self.effort.finalists]
-            pending = pending[self.effort.finalists :]
+            limit = CLOSE * bench.ledger.time_of(pending[0])
+            near = [c for c in pending if bench.ledger.time_of(c) <= limit]
+            wave = near[: self.effort.finalists]
+            pending = [c for c in pending if c not in wave]
             if default is not None and default in pending:
                 pending.remove(default)
                 wave.append(default)

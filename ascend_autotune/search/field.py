@@ -25,7 +25,7 @@ KNEE, SLOPE = 0.7, 0.35
 BOWL = 0.32
 """How much slower, in log time, the edge of a parameter's range is believed to be."""
 TRUST, BESIDE = 0.8, 0.25
-"""How much of the cost model's log time is believed, and how much of the bowl beside it."""
+"""How much of the cost model's log time is the prior, and how much of the bowl is beside it."""
 FARTHEST = 3.0
 """Log time above its best beyond which the cost model's word is cut off."""
 
@@ -35,20 +35,26 @@ class Choice:
     """Configs that are left, the most promising first, and what the first promises to gain.
 
     `gain` is the expected improvement on the best so far in log time; infinite where nothing
-    was timed yet.
+    was timed yet. `expected`: the first one's log time (ms), as believed.
     """
 
     configs: list[Config]
     gain: float
+    expected: float = math.inf
 
 
 @dataclass
 class Field:
-    """Configs with their places in a plane (configs, columns) and a prior log time (configs,)."""
+    """Configs with their places in a plane (configs, columns), and what is believed before.
+
+    `prior`: log times (configs,) of which the measurements choose how much is believed;
+    `edges`: log times that are believed in any case.
+    """
 
     configs: Sequence[Config]
     places: gp.Array
     prior: gp.Array
+    edges: gp.Array
     seed: int
     where: dict[Config, int] = field(init=False)
 
@@ -73,14 +79,18 @@ class Field:
             return Choice([], 0.0)
         if met:
             logs = _softened(np.array(times))
-            belief = gp.believe(self.places, self.prior, np.array(met), logs, self._guesses)
-            score = belief.gain(float(logs.min()))
+            belief = gp.believe(
+                self.places, self.prior, self.edges, np.array(met), logs, self._guesses
+            )
+            score, expected = belief.gain(float(logs.min())), belief.average()
         else:
-            score = -self.prior
+            score, expected = -self.prior - self.edges, np.full(len(self.configs), np.inf)
         order = np.argsort(-np.where(left, score + 1e-3 * self._jitter, -np.inf), kind="stable")
         chosen = [int(i) for i in order[:count] if left[i]]
-        gain = float(score[chosen[0]]) if met else math.inf
-        return Choice([self.configs[i] for i in chosen], gain)
+        gain = float(score[chosen[0]]) if met and chosen else math.inf
+        if not chosen:
+            return Choice([], 0.0)
+        return Choice([self.configs[i] for i in chosen], gain, float(expected[chosen[0]]))
 
 
 def _softened(logs: gp.Array) -> gp.Array:
@@ -98,27 +108,20 @@ def bowl(places: gp.Array) -> gp.Array:
     return prior
 
 
-def prior_of(
-    problem: Problem, configs: Sequence[Config], places: gp.Array, info: DeviceInfo
-) -> gp.Array:
-    """What is believed of the configs' log times before anything is measured."""
-    if not configs:
-        return np.zeros(0)
-    edges = bowl(places)
-    if problem.workload is None:
-        return edges
+def prior_of(problem: Problem, configs: Sequence[Config], info: DeviceInfo) -> gp.Array | None:
+    """The cost model's log times, the least 0; None where there is no model."""
+    if problem.workload is None or not configs:
+        return None
     candidates = [c.candidate for c in configs]
     try:
         work = problem.workload.of(candidates)
         cost = log_cost(work, candidates, figures_of(info)) if work else np.zeros(0)
     except Exception as error:  # a model is a help: no kernel may be refused for want of it
         logger.debug("no cost model for %s: %r", problem.kernel, error)
-        return edges
-    if not cost.size:
-        return edges
-    if not np.isfinite(cost).all():
-        return edges
-    prior: gp.Array = TRUST * np.minimum(cost - cost.min(), FARTHEST) + BESIDE * edges
+        return None
+    if not cost.size or not np.isfinite(cost).all():
+        return None
+    prior: gp.Array = np.minimum(cost - cost.min(), FARTHEST)
     return prior
 
 
@@ -128,11 +131,16 @@ def tile_field(problem: Problem, info: DeviceInfo, seed: int) -> Field:
     indices = pool(len(problem.candidates), seed)
     configs = [Config(problem.candidates[int(i)], neutral) for i in indices]
     places = coordinates([c.candidate for c in configs])
-    return Field(configs, places, prior_of(problem, configs, places, info), seed)
+    edges = bowl(places) if configs else np.zeros(0)
+    prior = prior_of(problem, configs, info)
+    if prior is None:
+        return Field(configs, places, np.zeros(len(configs)), edges, seed)
+    return Field(configs, places, TRUST * prior, BESIDE * edges, seed)
 
 
 def profile_field(problem: Problem, tiles: Sequence[Config], seed: int) -> Field:
     """The best tiles under every profile, the best tile first."""
     configs = [Config(t.candidate, p) for t in tiles for p in problem.profiles]
     places = coordinates([c.values for c in configs])
-    return Field(configs, places, np.zeros(len(configs)), seed)
+    nothing = np.zeros(len(configs))
+    return Field(configs, places, nothing, nothing, seed)

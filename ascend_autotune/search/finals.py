@@ -11,10 +11,10 @@ import math
 
 from ascend_autotune.search.bench import Bench, OutOfBudget
 from ascend_autotune.search.config import Config
-from ascend_autotune.search.ledger import OUTLIER, median
+from ascend_autotune.search.ledger import OUTLIER, typical
 
-QUIET = 0.003
-"""Relative noise below which a reading is as good as many."""
+QUIET = 0.005
+"""A relative difference known this well needs no further reading."""
 CLEAR = 2.5
 """So many standard errors behind the first, a finalist leaves the race."""
 
@@ -54,18 +54,18 @@ def _still_racing(bench: Bench, running: list[Config]) -> list[Config]:
     close = [first]
     for config in order[1:]:
         counts = [len(bench.ledger.precise[c]) for c in (first, config)]
-        error = noise * math.sqrt(sum(1.57 / n for n in counts))  # a median's variance
+        error = noise * math.sqrt(sum(1 / n for n in counts))
         behind = math.log(bench.ledger.time_of(config) / bench.ledger.time_of(first))
-        if behind <= CLEAR * error:
+        if behind <= CLEAR * error and error > QUIET:
             close.append(config)
-    return close if noise > QUIET else [first]
+    return close
 
 
 def _noise(groups: list[list[float]]) -> float:
     """The relative spread of one reading, outliers left out."""
     squares: list[float] = []
     for values in groups:
-        middle = median(values)
+        middle = typical(values)
         logs = [math.log(v / middle) for v in values if v < OUTLIER * middle]
         if len(logs) > 1:
             mean = sum(logs) / len(logs)

@@ -20,21 +20,25 @@ CONSTANT = 4.0
 """Prior variance of the mean, in units of the process's own variance."""
 SHAPE = 4.0
 """The amplitude's prior counts as this many observations."""
+TRUSTS = (1.0, 0.8, 0.4, 0.0)
+"""The parts of the prior that guesses believe, in turn: the measurements choose among them."""
 KEPT = 8
 """So many of the likeliest guesses predict."""
 
 
 @dataclass(frozen=True)
 class Guesses:
-    """Guesses at the scales: lengths (guesses, columns), noise and trend variances (guesses,).
+    """Guesses at the scales: lengths (guesses, columns), the others (guesses,).
 
-    `noise` and `trend` are in units of the process's variance; `amplitude` is the prior
-    standard deviation of the process, in log time.
+    `noise` and `trend` are variances in units of the process's own; `trust` is the part of
+    the prior that is believed; `amplitude` is the prior standard deviation of the process, in
+    log time.
     """
 
     lengths: Array
     noise: Array
     trend: Array
+    trust: Array
     amplitude: float
 
 
@@ -52,7 +56,8 @@ def draw(
     lengths = length * np.exp(width * rng.standard_normal((count, columns)))
     noise = 10.0 ** rng.uniform(-3.5, -1.5, count)
     trend = 10.0 ** rng.uniform(-2.5, 0.0, count)
-    return Guesses(lengths, noise, trend, amplitude)
+    trust = np.resize(TRUSTS, count)
+    return Guesses(lengths, noise, trend, trust, amplitude)
 
 
 @dataclass(frozen=True)
@@ -75,30 +80,36 @@ class Belief:
         z = (best - self.mean) / self.spread
         density = np.exp(-0.5 * z * z) / math.sqrt(2 * math.pi)
         gain: Array = self.weight @ (self.spread * (z * _normal(z) + density))
-        return gain
+        return np.maximum(gain, 0.0)
 
 
 def believe(
-    places: Array, prior: Array, met: NDArray[np.int64], times: Array, guesses: Guesses
+    places: Array,
+    prior: Array,
+    edges: Array,
+    met: NDArray[np.int64],
+    times: Array,
+    guesses: Guesses,
 ) -> Belief:
     """Condition on the log times of the points `met` (indices); the prior is a log time too.
 
-    places: (points, columns). prior: (points,), any constant may be added to it. Points may
-    occur in `met` more than once (several readings).
+    places: (points, columns). prior: (points,), of which each guess believes a part; edges:
+    (points,), which all believe. Any constant may be added to them.
     """
     seen = places[met]
     trend = prior - prior[met].mean()
     scale = float(prior.std()) or 1.0
     slope = trend / scale
-    residual = times - prior[met]
-    centre = float(np.median(residual))
-    residual = residual - centre
+    believed = guesses.trust[:, None] * prior + edges
+    residual = times - believed[:, met]
+    centre = np.median(residual, axis=1)
+    residual = residual - centre[:, None]
     count = len(met)
     kernel = _matern(seen, seen, guesses.lengths) + CONSTANT
     kernel += guesses.trend[:, None, None] * np.outer(slope[met], slope[met])
     kernel += guesses.noise[:, None, None] * np.eye(count)
     factor = np.linalg.cholesky(kernel)
-    half = np.linalg.solve(factor, np.broadcast_to(residual[:, None], (len(factor), count, 1)))
+    half = np.linalg.solve(factor, residual[..., None])
     squares = (half[..., 0] ** 2).sum(axis=1)
     prior_squares = SHAPE * guesses.amplitude**2
     logdet = np.log(np.diagonal(factor, axis1=1, axis2=2)).sum(axis=1)
@@ -110,7 +121,7 @@ def believe(
     cross = _matern(seen, places, guesses.lengths[kept]) + CONSTANT
     cross += guesses.trend[kept, None, None] * np.outer(slope[met], slope)
     solved = np.linalg.solve(factor[kept], cross)
-    mean = (solved * half[kept]).sum(axis=1) + prior + centre
+    mean = (solved * half[kept]).sum(axis=1) + believed[kept] + centre[kept, None]
     own = 1 + CONSTANT + guesses.trend[kept, None] * slope**2
     variance = np.maximum(own - (solved**2).sum(axis=1), 1e-9)
     return Belief(mean, np.sqrt(amplitude[:, None] * variance), weight)
