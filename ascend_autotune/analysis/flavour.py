@@ -88,10 +88,10 @@ def _recorded(folder: Path) -> dict[Name, Distribution]:
     """The distributions on record beside the folder, else anywhere (editable installs)."""
     for path in ([str(folder.parent)], None):
         found: dict[Name, Distribution] = {}
-        for distribution in distributions(path=path) if path else distributions():
-            name = re.sub(r"[-_.]+", "-", distribution.metadata["Name"] or "").lower()
-            if name in _NAMES:
-                found.setdefault(name, distribution)
+        for name in _NAMES:
+            some = distributions(name=name, path=path) if path else distributions(name=name)
+            if (first := next(iter(some), None)) is not None:
+                found[name] = first
         if found:
             return found
     return {}

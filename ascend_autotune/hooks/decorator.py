@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import wraps
 from typing import Any
 
-from ascend_autotune.hooks import hints as _hints
+from ascend_autotune.hooks.asking import wants_search
 from ascend_autotune.hooks.installing import OFF
 
 # Positional order of triton 3.2; 3.5 to 3.9 have `cache_results` last, triton-ascend `hints` third.
@@ -39,7 +39,7 @@ def make_autotune(stock: Callable[..., Any]) -> Callable[..., Any]:
         given = bind(order, args, kwargs)
 
         def decorate(fn: Any) -> Any:
-            if _hints.wants_search(given.get("hints")) and os.environ.get(OFF) != "0":
+            if wants_search(given.get("hints")) and os.environ.get(OFF) != "0":
                 from ascend_autotune.hooks.tuner import make_tuner
 
                 return make_tuner(fn, given)
@@ -70,7 +70,7 @@ def bind(order: Sequence[str], args: Sequence[Any], kwargs: Mapping[str, Any]) -
         if name in given:
             raise TypeError(f"autotune() got multiple values for argument {name!r}")
         given[name] = value
-    searched = _hints.wants_search(given.get("hints"))
+    searched = wants_search(given.get("hints"))
     missing = [name for name in ("configs", "key") if name not in given and not searched]
     if missing:
         raise TypeError(

@@ -15,6 +15,7 @@ from typing import Any, Literal, cast
 from ascend_autotune.analysis.judge.flags import OPTIONS
 from ascend_autotune.analysis.suggest import did_you_mean
 from ascend_autotune.errors import RequestError
+from ascend_autotune.hooks.asking import wants_search as wants_search
 
 Mode = Literal["search", "prune", "static"]
 Effort = Literal["quick", "default", "full"]
@@ -98,14 +99,6 @@ class Hints:
         """Values per searched parameter, for a kernel with or without tl.dot."""
         default = DEFAULT_VALUES if dots else VECTOR_VALUES
         return {name: self.values.get(name, default) for name in self.params}
-
-
-def wants_search(hints: object) -> bool:
-    """Do these hints ask for our search, rather than for stock tuning?"""
-    return isinstance(hints, Mapping) and (
-        "search_params" in hints
-        or any(hints.get(name) for name in ("split_params", "tiling_params"))
-    )
 
 
 def parse_hints(

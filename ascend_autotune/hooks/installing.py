@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Callable, Iterator
 from types import ModuleType
@@ -19,6 +20,8 @@ DEVICE = "ASCEND_AUTOTUNE_DEVICE"
 
 # The earlier implementation's hook. Once ours is in place, importing it must not wrap ours.
 _EARLIER = "triton.backends.dicp_triton.ascend_autotune_hooks"
+
+_RECORD = re.compile(r"triton(_ascend)?-.*\.dist-info$")
 
 _replaced: list[tuple[ModuleType, Any]] = []
 
@@ -76,13 +79,12 @@ def _placeholder() -> ModuleType:
 
 def _stock() -> Callable[..., Any]:
     """Triton's own decorator, whoever replaced it before us."""
-    from ascend_autotune.analysis.flavour import detect
-
-    flavour = detect()
     try:
         from triton.runtime import autotuner
     except ImportError as error:
-        raise FlavourError(f"{flavour} is installed but cannot be imported: {error}") from error
+        raise FlavourError(f"{_flavour()} is installed but cannot be imported: {error}") from error
+    if _two_on_record():
+        _flavour()  # says which, and the mend
     found = autotuner.__dict__[_NAME]
     # The earlier hook wraps the stock decorator: go beneath it, so that there are no two layers.
     seen = set()
@@ -90,6 +92,21 @@ def _stock() -> Callable[..., Any]:
         seen.add(id(found))
         found = _beneath(found) or found
     return found  # type: ignore[no-any-return]
+
+
+def _flavour() -> object:
+    """What is installed. Raises `FlavourError` where that is no usable Triton."""
+    from ascend_autotune.analysis.flavour import detect  # reading records takes its time
+
+    return detect()
+
+
+def _two_on_record() -> bool:
+    """Are triton and triton-ascend both on record beside what was imported?"""
+    import triton
+
+    beside = os.listdir(os.path.dirname(os.path.dirname(triton.__file__)))
+    return len({name.split("-")[0] for name in beside if _RECORD.match(name)}) > 1
 
 
 def _beneath(wrapper: Any) -> Any:
