@@ -277,6 +277,51 @@ def paged(x_ptr, table_ptr, y_ptr, n, PAGE: tl.constexpr):
     tl.store(y_ptr, total)
 
 
+@triton.jit
+def dropout(x_ptr, y_ptr, n, p, seed, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + at, mask=at < n)
+    tl.store(y_ptr + at, tl.where(tl.rand(seed, at) > p, x / (1 - p), 0.0), mask=at < n)
+
+
+@triton.jit
+def paged_decode(q_ptr, k_ptr, table_ptr, lengths_ptr, o_ptr, scale, D: tl.constexpr,
+                 PAGE: tl.constexpr, BLOCK: tl.constexpr):  # fmt: skip
+    """Attention of one token over a paged cache; a block may lie across pages."""
+    s = tl.program_id(0)
+    length = tl.load(lengths_ptr + s)
+    d = tl.arange(0, D)
+    q = tl.load(q_ptr + s * D + d)
+    top = -float("inf")
+    total = 0.0
+    acc = tl.zeros((D,), dtype=tl.float32)
+    for start in range(0, length, BLOCK):
+        t = start + tl.arange(0, BLOCK)
+        page = tl.load(table_ptr + s * 128 + t // PAGE, mask=t < length, other=0)
+        at = (page * PAGE + t % PAGE)[:, None] * D + d[None, :]
+        k = tl.load(k_ptr + at, mask=(t < length)[:, None], other=0.0)
+        scores = tl.where(t < length, tl.sum(k * q[None, :], axis=1) * scale, -float("inf"))
+        new = tl.maximum(top, tl.max(scores, axis=0))
+        p = tl.exp(scores - new)
+        alpha = tl.exp(top - new)
+        total = total * alpha + tl.sum(p, axis=0)
+        acc = acc * alpha + tl.sum(p[:, None] * k, axis=0)
+        top = new
+    tl.store(o_ptr + s * D + d, acc / total)
+
+
+@triton.jit
+def tasks(x_ptr, y_ptr, rows, cols, BLOCK_R: tl.constexpr, BLOCK_C: tl.constexpr):
+    """Blocks numbered by one count, which programs share among them."""
+    across = tl.cdiv(cols, BLOCK_C)
+    for task in range(tl.program_id(0), tl.cdiv(rows, BLOCK_R) * across, tl.num_programs(0)):
+        r = (task // across) * BLOCK_R + tl.arange(0, BLOCK_R)
+        c = (task % across) * BLOCK_C + tl.arange(0, BLOCK_C)
+        mask = (r[:, None] < rows) & (c[None, :] < cols)
+        at = r[:, None] * cols + c[None, :]
+        tl.store(y_ptr + at, tl.load(x_ptr + at, mask=mask) * 2.0, mask=mask)
+
+
 P, N, F = "*fp32", "i32", "fp32"
 # kernel -> (signature, constants, {parameter: values}, {parameter: role})
 TILE, CHANGES, OPEN = "tile", "changes result", "undecided"
@@ -305,6 +350,10 @@ CASES = {
     "causal_two_stages": (causal_two_stages, [P, P, P, P, P, N], {"D": 64},
                           {"BM": TILE, "BN": TILE}),
     "arguments_of_max": (arguments_of_max, [P, "*i32", N], {}, {"BLOCK": TILE}),
+    "dropout": (dropout, [P, P, N, F, N], {}, {"BLOCK": TILE}),
+    "paged_decode": (paged_decode, [P, P, "*i32", "*i32", P, F], {"D": 64, "PAGE": 32},
+                     {"BLOCK": TILE}),
+    "tasks": (tasks, [P, P, N, N], {}, {"BLOCK_R": TILE, "BLOCK_C": TILE}),
     "whole_row": (whole_row, [P, P, N], {}, {"BLOCK": OPEN}),
     "branches": (branches, [P, P, N], {}, {"BLOCK": OPEN}),
     "weighted_decay": (weighted_decay, [P, P, N], {}, {"BLOCK": OPEN}),
