@@ -113,7 +113,6 @@ class _Search:
             ]
             if best:
                 self._walk(profile_field(problem, best, self.seed), "profiles", limit)
-        self.ended = self.ended or "every config was looked at"
 
     def _first(self) -> Iterator[Config]:
         problem = self.bench.problem
@@ -131,14 +130,19 @@ class _Search:
         bench = self.bench
         while bench.ledger.measured < until:
             choice = field.choice(bench.ledger, LOOKED_AT)
-            if not choice.configs or (self._warm and choice.gain < self.effort.gain):
-                return  # a gain is never below 0: an effort of 0 goes on
+            if not choice.configs:
+                self.ended = "every config was looked at"
+                return
+            if self._warm and choice.gain < self.effort.gain:  # never, where that is 0
+                self.ended = f"the model expects less than {self.effort.gain:.1%} to gain"
+                return
             admitted = filter(None, map(bench.admit, choice.configs))
             target = next(admitted, None)
             if target is None:
                 continue
             bench.ahead([target, *choice.configs[1:AHEAD]])
             reading = bench.measure(target, stage)
+            self.ended = f"{bench.ledger.measured} configs are measured, what the effort allows"
             if reading is not None and target == choice.configs[0] and self._warm:
                 self._doubt(target, reading, choice, stage)
 

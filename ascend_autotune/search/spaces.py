@@ -8,7 +8,7 @@ import numpy as np
 
 from ascend_autotune.search.config import Config
 
-POOL = 16384
+POOL = 6144
 """So many candidates at most are weighed against each other; a larger space is sampled."""
 
 

@@ -16,7 +16,7 @@ from ascend_autotune.errors import AnalysisError, FrontEndError
 from ascend_autotune.search.tally.items import Item, items_of
 from ascend_autotune.search.tally.scalars import Scalars
 
-TRACES = 24
+TRACES = 20
 """So many programs are traced at most."""
 _WHOLE = 0.2  # a power this close to a whole number is that number
 
@@ -49,11 +49,13 @@ class Laws:
         names = _searched(request, candidates)
         codes = _codes(names, candidates)
         traced: list[tuple[np.ndarray, list[Item]]] = []
-        for candidate in chosen(names, candidates):
-            tile = {name: candidate[name] for name in names}
-            items = _traced(request, tile)
-            if items is not None:
-                traced.append((_logs(names, codes, [candidate])[0], items))
+        # A law needs one program more than it has powers; the candidates themselves step in.
+        spare = (candidates[0], candidates[len(candidates) // 2], candidates[-1])
+        for group in (chosen(names, candidates), spare):
+            for candidate in group if len(traced) <= len(names) else ():
+                items = _traced(request, {name: candidate[name] for name in names})
+                if items is not None:
+                    traced.append((_logs(names, codes, [candidate])[0], items))
         if not traced:
             raise AnalysisError(f"no candidate of {request.info.name} could be traced")
         kinds = _commonest([tuple(i.kind for i in items) for _, items in traced])
@@ -126,10 +128,8 @@ def chosen(
     names: Sequence[str], candidates: Sequence[Mapping[str, object]]
 ) -> list[Mapping[str, object]]:
     """The candidates to trace: a middle and a small one, from each of them every parameter
-    up and down, and the smallest."""
-    tiles = {tuple(c[n] for n in names): c for c in candidates}
-    keys = list(tiles)
-    axes = [_ordered({key[i] for key in keys}) for i in range(len(names))]
+    up and down, and the smallest. In a space that is no full grid some are none of its own."""
+    axes = [_ordered({c[name] for c in candidates}) for name in names]
     middle = tuple(axis[len(axis) // 2] for axis in axes)
     small = tuple(axis[len(axis) // 4] for axis in axes)
     wanted = [middle, small]
@@ -139,26 +139,13 @@ def chosen(
         for j in (len(axis) // 4, len(axis) - 1):
             wanted.append((*middle[:i], axis[j], *middle[i + 1 :]))
     wanted.append(tuple(axis[0] for axis in axes))
-    found = list(dict.fromkeys(_nearest(key, tiles, axes) for key in dict.fromkeys(wanted)))
-    return [tiles[key] for key in found[:TRACES]]
+    keys = list(dict.fromkeys(wanted))[:TRACES]
+    return [dict(zip(names, key, strict=True)) for key in keys]
 
 
 def _ordered(values: Iterable[Any]) -> list[Any]:
     return sorted(values, key=lambda v: (not isinstance(v, int), v if isinstance(v, int) else 0,
                                          repr(v)))  # fmt: skip
-
-
-def _nearest(key: tuple[Any, ...], tiles: Mapping[tuple[Any, ...], Any], axes: Any) -> Any:
-    """The key, or in a space that is no full grid the one that differs least from it."""
-    if key in tiles:
-        return key
-    ranks = [{value: i for i, value in enumerate(axis)} for axis in axes]
-    here = [rank[value] for rank, value in zip(ranks, key, strict=True)]
-
-    def away(other: tuple[Any, ...]) -> int:
-        return sum(abs(r[v] - h) for r, v, h in zip(ranks, other, here, strict=True))
-
-    return min(tiles, key=away)
 
 
 def _traced(request: Request, tile: Mapping[str, object]) -> list[Item] | None:
