@@ -40,6 +40,8 @@ def specialisation(value: Any) -> object:
     try:
         return value.dtype, value.data_ptr() & 15 == 0
     except AttributeError:
+        if kind is tuple:
+            return tuple(map(specialisation, value))
         return value if value is None else kind
 
 

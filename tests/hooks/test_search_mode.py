@@ -285,11 +285,22 @@ def test_an_empty_grid_launches_and_tunes_nothing(device: FakeDriver, shape: Any
 
 def test_an_empty_grid_of_a_tuned_key(device: FakeDriver) -> None:
     kernel = tuner(key=[])
-    call(kernel, 1000)
+    call(kernel, 1024)
     done = len(device.launches)
     call(kernel, 0)
-    assert all(0 not in launch.grid for launch in device.launches)
+    kernel[(0, 2)](Tensor(), Tensor(), 1024)
+    kernel[lambda meta: (triton.cdiv(0, meta["BLOCK"]),)](Tensor(), Tensor(), 1024)
     assert len(device.launches) == done
+    call(kernel, 1024)
+    assert len(device.launches) == done + 1
+
+
+def test_an_empty_grid_beneath_a_wrapper(fast32: FakeDriver) -> None:
+    kernel = Entry(tuner(key=[]))
+    call(kernel, 0)
+    assert (fast32.benches, fast32.launches) == (0, [])
+    call(kernel, 1000)  # what the wrapper has kept from the empty call
+    assert len(fast32.launches) == 1
 
 
 # -- wrappers --------------------------------------------------------------------------------
@@ -361,6 +372,7 @@ def test_a_wrapper_above_launches_the_winner(fast32: FakeDriver) -> None:
     assert (fast32.benches, len(fast32.launches)) == (benches, launches + 1)
     assert fast32.launches[-1]["BLOCK"] == 32
     assert fast32.launches[-1].grid == (32, 1, 1)
+    assert call(kernel.fn, 0) is call(kernel.fn, 0)
 
 
 def test_a_wrapper_beneath_tells_tiles_apart(fast32: FakeDriver) -> None:
