@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -38,10 +38,26 @@ def load_kernels(folder: Path) -> Any:
 
 
 def work_of(landscape: Landscape, folder: Path) -> KernelWork:
-    """The work of a landscape's candidates, from its kernel's TTIR."""
+    """The work of a landscape's candidates, from its kernel's TTIR.
+
+    A landscape gives one dtype; where the kernel does not trace with it for all tensors, one of
+    them may hold indices.
+    """
+    count = load_kernels(folder).N_TENSORS[landscape.kernel]
+    plain = [landscape.dtype] * count
+    kinds = [plain, *([*plain[:i], "int32", *plain[i + 1 :]] for i in range(count))]
+    candidates = [dict(row.config.candidate) for row in landscape.rows]
+    for dtypes in kinds:
+        work = _work_with(landscape, folder, dtypes)
+        if work.of(candidates[len(candidates) // 2 :][:1]):
+            return work
+    return _work_with(landscape, folder, plain)
+
+
+def _work_with(landscape: Landscape, folder: Path, dtypes: Sequence[str]) -> KernelWork:
     module = load_kernels(folder)
     kernel = module.KERNELS[landscape.kernel]
-    tensors = [_Tensor(landscape.dtype)] * module.N_TENSORS[landscape.kernel]
+    tensors = [_Tensor(dtype) for dtype in dtypes]
     first = dict(landscape.rows[0].config.candidate)
 
     def launch(candidate: Mapping[str, object]) -> tuple[Any, Any, dict[str, Any]]:
