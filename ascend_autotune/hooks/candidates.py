@@ -170,15 +170,16 @@ def _user_pruned(
     """`prune_configs_by`, as `Autotuner.prune_configs` applies it to handwritten configs."""
     from triton.runtime.autotuner import Config as TritonConfig
 
-    wrapped = {id(config): tile for tile in tiles for config in [TritonConfig(dict(tile))]}
     configs = [TritonConfig(dict(tile)) for tile in tiles]
     wrapped = {id(config): tile for config, tile in zip(configs, tiles, strict=True)}
-    kept = [wrapped[id(c)] for c in user_prune(tuner, here, configs) if id(c) in wrapped]
-    left = {id(tile) for tile in kept}
+    # What it returns may be configs of its own making.
+    kept = [wrapped.get(id(c)) or dict(c.kwargs) for c in user_prune(tuner, here, list(configs))]
+    kept = [tile for tile in kept if all(name in tile for name in here.searched)]
+    left = {tuple(sorted(tile.items())) for tile in kept}
     out = [
         Trial(Config(tile), "pruned", "prune", reason="prune_configs_by leaves it out")
         for tile in tiles
-        if id(tile) not in left
+        if tuple(sorted(tile.items())) not in left
     ]
     return kept, out
 

@@ -200,6 +200,9 @@ class SearchTuner(Autotuner):  # type: ignore[misc]
 
     def _complain(self, call: KernelCall) -> None:
         """Raise `TypeError` for a call that no config could mend, as the launch would."""
+        for name in self.info.arguments[: len(call.args)]:
+            if name in call.kwargs:
+                raise TypeError(f"{self.info.name}() got multiple values for argument {name!r}")
         brought = {*self.hints.params, *self.info.defaults, *self.info.heuristics}
         brought |= {name for config in self.handwritten for name in config.kwargs}
         missing = [n for n in self.info.arguments if n not in call.arguments and n not in brought]

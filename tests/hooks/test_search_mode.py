@@ -256,6 +256,15 @@ def test_an_unknown_option_is_an_error_as_in_stock(device: FakeDriver) -> None:
         call(tuner(), no_such_option=3)
 
 
+def test_arguments_that_no_config_could_mend(device: FakeDriver) -> None:
+    kernel = tuner()
+    with pytest.raises(TypeError, match="'N'"):
+        kernel[(1,)](Tensor(), Tensor())
+    with pytest.raises(TypeError, match="multiple values for argument 'N'"):
+        kernel[(1,)](Tensor(), Tensor(), 1, N=2)
+    assert not device.launches
+
+
 # -- grids -----------------------------------------------------------------------------------
 
 
@@ -523,6 +532,17 @@ def test_early_config_prune(device: FakeDriver) -> None:
     call(tuner(decorated={"prune_configs_by": {"early_config_prune": prune}}))
     assert {block for (block,) in device.tiles("BLOCK")} == {16, 32}
     assert seen[0] == (Config, 1000)
+
+
+def test_early_config_prune_may_return_configs_of_its_own(device: FakeDriver) -> None:
+    def prune(configs: list[Any], named: Mapping[str, Any], **kwargs: Any) -> list[Any]:
+        return [Config({"BLOCK": 16}), Config({"BLOCK": 128})]
+
+    kernel = tuner(decorated={"prune_configs_by": {"early_config_prune": prune}})
+    call(kernel)
+    assert {block for (block,) in device.tiles("BLOCK")} == {16, 128}
+    trials = ascend_autotune.explain(kernel).search.trials
+    assert {t.config.candidate["BLOCK"] for t in trials if t.fate == "pruned"} == {32, 64}
 
 
 def test_perf_model(device: FakeDriver) -> None:
