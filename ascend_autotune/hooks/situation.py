@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger("ascend_autotune")
 Tile = Mapping[str, object]
+# Taken by `JITFunction.run` or `triton.compile` itself.
+_TAKEN = frozenset({"device", "device_type", "ir_override", "instrumentation_mode", "launch_pdl"})
 # Every dot takes whole tiles from memory: cube and fixpipe can be kept in step by unit flags.
 _REGULAR = ("matmul", "batched_matmul", "attention", "chained_matmul")
 
@@ -208,6 +210,11 @@ def installed_options(target: Target) -> frozenset[str]:
         for name, option in OPTIONS.items()
         if name in known and (flags is None or option.flag is None or option.flag in flags)
     )
+
+
+def launch_options(target: Target) -> frozenset[str]:
+    """The keywords that the installed backend takes at a launch; empty where it cannot be asked."""
+    return frozenset(_backend_options(target)) | _TAKEN if _backend_options(target) else frozenset()
 
 
 def _backend_options(target: Target) -> Mapping[str, object]:

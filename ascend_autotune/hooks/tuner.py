@@ -23,6 +23,7 @@ from ascend_autotune.hooks.decorator import drivers_benchmark
 from ascend_autotune.hooks.hints import Hints, parse_hints
 from ascend_autotune.hooks.quiet import quiet
 from ascend_autotune.hooks.reading import Reader, Shape, Token, make_reader
+from ascend_autotune.hooks.situation import launch_options
 from ascend_autotune.hooks.target import active_target, capturing
 from ascend_autotune.search.lessons import Lessons
 
@@ -199,7 +200,17 @@ class SearchTuner(Autotuner):  # type: ignore[misc]
         return chosen
 
     def _complain(self, call: KernelCall) -> None:
-        """Raise `TypeError` for a call that no config could mend, as the launch would."""
+        """Raise for a call that no config could mend, as the launch would: `TypeError` for
+        arguments that are missing or too many, `KeyError` for an unknown launch option."""
+        if len(call.args) > len(self.info.arguments):
+            raise TypeError(
+                f"{self.info.name}() takes {len(self.info.arguments)} arguments, "
+                f"{len(call.args)} were given"
+            )
+        known = launch_options(active_target())
+        for name in call.options:
+            if known and name not in known:
+                raise KeyError(f"Keyword argument {name} was specified but unrecognised")
         for name in self.info.arguments[: len(call.args)]:
             if name in call.kwargs:
                 raise TypeError(f"{self.info.name}() got multiple values for argument {name!r}")

@@ -62,7 +62,7 @@ def predict(tuner: SearchTuner, call: KernelCall) -> Decision:
     """The config to run with where nothing may be measured. Raises `NoConfigRuns`."""
     here = situation(tuner, call)
     found = _candidates.make(tuner, here)
-    return replace(_untimed(here, found, "predicted: nothing may be measured here"), kept=False)
+    return replace(_untimed(here, found, (), "predicted: nothing may be measured here"), kept=False)
 
 
 def tune(tuner: SearchTuner, call: KernelCall, key: tuple[object, ...]) -> Decision:
@@ -98,17 +98,20 @@ def _tuned(
     store = Kept(tuner, here, found, key) if tuner.keeps_results else None
     restored = store.restored() if store is not None else None
     if restored is not None:
-        return _decision(here, found, restored.config, None)
+        kept = _without_timing(
+            here, found, key, restored.config, "kept by an earlier process (cache_results)"
+        )
+        return _decision(here, found, restored.config, replace(kept, best_ms=restored.time_ms))
     if not found.configs:
         raise _nothing(here, found.trials)
-    if tuner.hints.mode == "static":
-        return _untimed(here, found, "chosen by the model: mode is static")
-    if len(found.configs) == 1 and len(found.profiles) == 1:
-        return _untimed(here, found, "the only config that is left")
     if not found.handwritten:
         unsure = check_tiles(tuner, here, found)
         if unsure:
             warn_once(tuner, unsure)
+    if tuner.hints.mode == "static":
+        return _untimed(here, found, key, "chosen by the model: mode is static")
+    if len(found.configs) == 1 and len(found.profiles) == 1:
+        return _untimed(here, found, key, "the only config that is left")
     with (
         guard_for(tuner, here, found) as guard,
         device_for(tuner, here, found, guard) as device,
@@ -203,21 +206,26 @@ def _decision(
     )
 
 
-def _untimed(here: Situation, found: Candidates, why: str) -> Decision:
-    """Without a measurement: the first handwritten config, else the usual tile that fits."""
+def _untimed(here: Situation, found: Candidates, key: tuple[object, ...], why: str) -> Decision:
+    """Without a measurement: the first handwritten config, else the likeliest tile that fits."""
     if not found.configs:
         raise _nothing(here, found.trials)
     best = _likeliest(here, found)
-    result = SearchResult(
+    return _decision(here, found, best, _without_timing(here, found, key, best, why))
+
+
+def _without_timing(
+    here: Situation, found: Candidates, key: tuple[object, ...], best: Config, why: str
+) -> SearchResult:
+    """The report where nothing was timed; `why` says how `best` was come by."""
+    listed = found.configs if len(found.configs) <= _candidates.LISTED else ()
+    return SearchResult(
         kernel=here.call.info.name,
-        key=(),
+        key=key,
         device=_info(here),
         best=best,
         best_ms=None,
-        trials=(
-            *(Trial(config, "not tried") for config in found.configs),
-            *found.trials,
-        ),
+        trials=(*(Trial(config, "not tried") for config in listed), *found.trials),
         complete=True,
         ended=why,
         seconds=0.0,
@@ -225,7 +233,6 @@ def _untimed(here: Situation, found: Candidates, why: str) -> Decision:
         stats={"measured": 0, **found.stats},
         notices=found.notices,
     )
-    return _decision(here, found, best, result)
 
 
 def _likeliest(here: Situation, found: Candidates) -> Config:

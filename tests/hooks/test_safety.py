@@ -41,6 +41,13 @@ def _modelled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         deactivate()
 
 
+@pytest.fixture(autouse=True)
+def _hooked(uninstalled: None) -> None:
+    from ascend_autotune import hooks
+
+    hooks.install()
+
+
 @triton.jit
 def scale_in_place(x, n, BLOCK: tl.constexpr):
     i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
@@ -71,9 +78,6 @@ def first_block(x, y, n, BLOCK: tl.constexpr):
 
 
 def tuned(kernel: Any, values: list[int], **search: Any) -> Any:
-    from ascend_autotune import hooks
-
-    hooks.install()
     return triton.autotune(
         configs=[],
         key=["n"],
@@ -188,9 +192,6 @@ def test_tensors_are_as_they_were_after_what_goes_wrong(stop: type[BaseException
             raise stop("here")
         return [1.0] * 3
 
-    from ascend_autotune import hooks
-
-    hooks.install()
     kernel = triton.autotune(
         configs=[],
         key=["n"],
