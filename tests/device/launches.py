@@ -26,7 +26,7 @@ def add(n: int) -> tuple[Launch, dict[str, Any]]:
 
 def softmax(rows: int, cols: int) -> tuple[Launch, dict[str, Any]]:
     x = torch.randn(rows, cols, device="cuda", dtype=torch.float16)
-    out = torch.empty_like(x)
+    out = torch.zeros_like(x)
 
     def launch(config: Config) -> None:
         kernels.softmax[(rows,)](x, out, cols, **config.values)
@@ -37,7 +37,7 @@ def softmax(rows: int, cols: int) -> tuple[Launch, dict[str, Any]]:
 def matmul(m: int, n: int, k: int) -> tuple[Launch, dict[str, Any]]:
     a = torch.randn(m, k, device="cuda", dtype=torch.float16)
     b = torch.randn(k, n, device="cuda", dtype=torch.float16)
-    c = torch.empty(m, n, device="cuda", dtype=torch.float16)
+    c = torch.zeros(m, n, device="cuda", dtype=torch.float16)
 
     def launch(config: Config) -> None:
         v = config.values
@@ -49,7 +49,7 @@ def matmul(m: int, n: int, k: int) -> tuple[Launch, dict[str, Any]]:
 
 def attention(heads: int, n_ctx: int, d: int) -> tuple[Launch, dict[str, Any]]:
     q, k, v = (torch.randn(heads, n_ctx, d, device="cuda", dtype=torch.float16) for _ in range(3))
-    o = torch.empty_like(q)
+    o = torch.zeros_like(q)
 
     def launch(config: Config) -> None:
         grid = (triton.cdiv(n_ctx, config.values["BM"]), heads)
