@@ -11,7 +11,7 @@ from ascend_autotune.analysis.options import CompileOptions
 from ascend_autotune.analysis.plan.cube import DOTS, CubePlan, lower_cube, plan_cube
 from ascend_autotune.analysis.plan.lifetimes import Entry, Lives
 from ascend_autotune.analysis.plan.lower import lower_vector
-from ascend_autotune.analysis.plan.program import Program
+from ascend_autotune.analysis.plan.program import Buffer, Program, Step
 from ascend_autotune.analysis.plan.stages import (
     Pipelined,
     floor,
@@ -51,13 +51,16 @@ class Programs:
         return Lives(lower_cube(self.module, self.cube)) if self.cube is not None else None
 
     def _lowered(self, code_motion: bool) -> Program:
-        return lower_vector(
+        program = lower_vector(
             self.module,
             self.forms,
             cube=self.cube,
             split=self.options.flag("enable_auto_bind_sub_block", True),
             code_motion=code_motion,
         )
+        if self.options.flag("enable_ubuf_saving"):
+            _spare(program)
+        return program
 
     @cached_property
     def mixed(self) -> frozenset[Operation]:
@@ -164,6 +167,31 @@ class Programs:
             ]
             for index, memory in enumerate(("l0a", "l0b"))
         }
+
+
+def _spare(program: Program) -> None:
+    """What enable_ubuf_saving may make smaller or shorter-lived is not sure.
+
+    The scratch of reductions (getVcgReduceExtraBufferSize), and fills and broadcasts that
+    SinkOpToConsumerInLoop repeats before each reader inside a loop or branch.
+    """
+    homes = {carried.home for carried in program.carried}
+    made: dict[Buffer, Step] = {}
+    for step in program.steps:
+        if step.name == "vreduce":
+            for scratch in step.temporaries:
+                scratch.sure = False
+        if step.name == "vbrc" and step.output is not None:
+            made[step.output] = step
+    readers: dict[Buffer, list[Step]] = {}
+    for step in program.steps:
+        for buffer in step.inputs:
+            if buffer in made and buffer not in homes:
+                readers.setdefault(buffer, []).append(step)
+    for buffer, steps in readers.items():
+        if any(step.scope != buffer.scope for step in steps) or (buffer.scope and len(steps) > 1):
+            for spared in (buffer, *made[buffer].temporaries):
+                spared.sure = False
 
 
 def _by_memory(entries: Sequence[Entry]) -> dict[str, list[Entry]]:
