@@ -147,16 +147,20 @@ def events(machine: Machine) -> bool:
 
 
 def cache(machine: Machine) -> bool:
-    """What lies in L2 is faster when it is not cleared: the clearing clears."""
+    """A kernel whose data lies in L2 is faster than after the clearing: the clearing clears."""
     count = 1 << 20  # 12 MiB in all
-    launch = machine.adding(count)
+    launch, clear = machine.adding(count), machine.clock.clear_cache
+
+    def fill() -> None:  # the queue is as long as before, and the kernel's data is in L2 again
+        clear()
+        launch()
+
     cold = time_launch(launch, machine.clock, PRECISE)
-    clear = machine.clock.clear_cache
-    machine.clock.clear_cache = lambda: None  # type: ignore[method-assign]
+    machine.clock.clear_cache = fill  # type: ignore[method-assign]
     warm = time_launch(launch, machine.clock, PRECISE)
     machine.clock.clear_cache = clear  # type: ignore[method-assign]
     say("cleared", cold)
-    say("not cleared", warm)
+    say("filled", warm)
     return warm.median < cold.median
 
 

@@ -12,6 +12,7 @@ import argparse
 import importlib
 import itertools
 import json
+import random
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -68,6 +69,16 @@ def spread(times: Sequence[float]) -> float:
     return (quantile(ordered, 0.75) - quantile(ordered, 0.25)) / quantile(ordered, 0.5)
 
 
+def is_larger(first: Sequence[float], second: Sequence[float], draws: int = 2000) -> bool:
+    """Is the spread of `first` larger, as far as so many runs can tell (bootstrap, 95%)?"""
+    draw = random.Random(0)
+
+    def drawn(times: Sequence[float]) -> float:
+        return spread(draw.choices(times, k=len(times)))
+
+    return quantile(sorted(drawn(first) - drawn(second) for _ in range(draws)), 0.05) > 0
+
+
 def against_do_bench(clock: CudaClock) -> list[dict[str, object]]:
     """Both timers in turns, on each kernel."""
     found: list[dict[str, object]] = []
@@ -94,10 +105,13 @@ def against_do_bench(clock: CudaClock) -> list[dict[str, object]]:
             "apart": round(a / b - 1, 5),
             "spread": round(spread(mine), 5),
             "do_bench_spread": round(spread(other), 5),
+            "spread_is_larger": is_larger(mine, other),
+            "ours_runs_us": [round(1000 * t, 3) for t in mine],
+            "do_bench_runs_us": [round(1000 * t, 3) for t in other],
         }
         row["agrees"] = abs(a / b - 1) <= 0.02 if b >= 0.05 else abs(a - b) <= 0.001
         found.append(row)
-        print(json.dumps(row), flush=True)
+        print(json.dumps({n: v for n, v in row.items() if "runs" not in n}), flush=True)
     return found
 
 

@@ -126,3 +126,13 @@ def risky(x_ptr, flag_ptr, n, BLOCK: tl.constexpr):
         while tl.load(flag_ptr, volatile=True) == 0:
             pass
     tl.store(x_ptr + at, at.to(tl.float32), mask=at < n)
+
+
+@triton.jit
+def nans(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
+    """Deliberately wrong: tiles of 2048 give NaN."""
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + at, mask=at < n, other=0.0)
+    if BLOCK == 2048:
+        x = x * float("nan")
+    tl.store(out_ptr + at, x, mask=at < n)

@@ -68,6 +68,18 @@ def test_what_is_clearly_slower_is_given_up() -> None:
     assert not time_launch(slow, clock, limit_ms=9.5).stopped
 
 
+def test_what_is_too_short_for_two_events_is_batched() -> None:
+    clock = FakeClock()
+    kernel = FakeKernel(clock, lambda run: 0.004)
+    plan = Plan(0, 1, least=8, batched_ms=0.03)
+    timing = time_launch(kernel, clock, plan)
+    assert kernel.runs > 7 * timing.repetitions
+    assert timing.median == pytest.approx(0.004 * (1 + 7 * 0.5) / 8)  # warm after the first
+    alone = FakeKernel(clock, lambda run: 0.004)
+    timing = time_launch(alone, clock, plan, before=lambda: None)
+    assert timing.median == pytest.approx(0.004) and alone.runs < 2 * timing.repetitions
+
+
 def test_what_comes_before_is_not_timed() -> None:
     clock = FakeClock()
     called = []
