@@ -11,9 +11,10 @@ max(16, floor(0.05 x configs)); a budget is capped at the space. Simulated secon
 compiling and timing took when the landscape was recorded. --noise: how much slower what is chosen
 under noisy readings is. Needs the `benchmarks` extra.
 
-No constant of the search is fitted on landscapes (ascend_autotune/search/model/cost.py has them,
-with sources), so the column `ascend_autotune` is the plain one and that of leave one kernel out
-alike. `--tuners ascend_autotune_without_model` is the search by its measurements alone.
+No constant of the search comes out of a fit to landscapes (ascend_autotune/search/model/cost.py has
+them, with sources), so there is no other column for leaving a kernel out; docs/search.md says what
+was settled with benchmarks/landscapes in view.
+`--tuners ascend_autotune_without_model` is the search by its measurements alone.
 """
 
 from __future__ import annotations
