@@ -5,7 +5,8 @@ shared memory and its vector arithmetic take (a roofline: Williams et al., CACM 
 programs share the cores in rounds (waves); and each has a chain of latencies that only other
 programs on the same core can hide (Little's law). Every constant is a published figure or a
 rounded guess at one, named below with its source; none comes out of a fit to recorded landscapes
-(docs/search.md says what was settled with them in view). All of it is scale-free towards the search, which takes only differences of the logarithm.
+(docs/search.md says what was settled with them in view). The search takes only
+differences of the logarithm, so it stays scale-free.
 """
 
 from __future__ import annotations
