@@ -108,13 +108,24 @@ def _index(here: Situation, backend: str) -> int | None:
     return None
 
 
+def launch_of(here: Situation, config: Config) -> dict[str, Any]:
+    """The keywords of a generated config. Heuristics may read what stock Triton always passes."""
+    fields: dict[str, Any] = {}
+    if here.call.info.heuristics:
+        from triton.runtime.autotuner import Config as TritonConfig
+
+        stock = TritonConfig({}).all_kwargs()
+        fields = {n: stock[n] for n in ("num_warps", "num_stages", "num_ctas") if n in stock}
+    return {**fields, **here.beside, **config.values}
+
+
 def run_config(tuner: SearchTuner, here: Situation, found: Candidates, config: Config) -> Any:
     """One launch of a config, with the hooks in the order in which stock Triton calls them.
 
     Source: `Autotuner._bench` of triton/runtime/autotuner.py.
     """
     call, original = here.call, found.originals.get(config)
-    added = {**here.beside, **config.values} if original is None else original.all_kwargs()
+    added = launch_of(here, config) if original is None else original.all_kwargs()
     current = {n: v for n, v in added.items() if n not in call.arguments and n not in call.kwargs}
     current = {**call.kwargs, **current}
     named = {**dict(zip(tuner.arg_names, call.args, strict=False)), **current}

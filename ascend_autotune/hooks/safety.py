@@ -125,5 +125,5 @@ def check_tiles(tuner: SearchTuner, here: Situation, found: Candidates) -> str:
         return ""
     return (
         f"{here.call.info.name}: whether the result depends on {', '.join(unsure)} cannot be "
-        f"told from the program; every finalist is compared with the default config"
+        f"told from the program"
     )

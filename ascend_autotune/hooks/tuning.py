@@ -13,7 +13,7 @@ from ascend_autotune.hooks.calls import KernelCall
 from ascend_autotune.hooks.candidates import Candidates
 from ascend_autotune.hooks.choosing import middle_tile
 from ascend_autotune.hooks.decision import Decision, triton_config
-from ascend_autotune.hooks.devices import device_for
+from ascend_autotune.hooks.devices import device_for, launch_of
 from ascend_autotune.hooks.kept import Kept
 from ascend_autotune.hooks.printing import Printer
 from ascend_autotune.hooks.situation import Situation
@@ -104,11 +104,10 @@ def _tuned(
         return _decision(here, found, restored.config, replace(kept, best_ms=restored.time_ms))
     if not found.configs:
         raise _nothing(here, found.trials)
-    if not found.handwritten:
-        unsure = check_tiles(tuner, here, found)
-        if unsure:
-            warn_once(tuner, unsure)
+    unsure = "" if found.handwritten else check_tiles(tuner, here, found)
     if tuner.hints.mode == "static":
+        if unsure:
+            warn_once(tuner, f"{unsure}; nothing is compared, for mode is static")
         return _untimed(here, found, key, "chosen by the model: mode is static")
     if len(found.configs) == 1 and len(found.profiles) == 1:
         return _untimed(here, found, key, "the only config that is left")
@@ -116,6 +115,11 @@ def _tuned(
         guard_for(tuner, here, found) as guard,
         device_for(tuner, here, found, guard) as device,
     ):
+        if unsure:
+            checked = "every finalist is compared with the default config"
+            warn_once(
+                tuner, f"{unsure}; {checked if guard.gate else 'nothing can be compared here'}"
+            )
         problem = found.problem(here, key)
         hints, watcher = tuner.hints, printer.watcher()
         if found.handwritten or hints.mode == "prune":
@@ -191,7 +195,7 @@ def _decision(
     here: Situation, found: Candidates, best: Config, result: SearchResult | None
 ) -> Decision:
     original = found.originals.get(best)
-    launch = {**here.beside, **best.values} if original is None else dict(original.all_kwargs())
+    launch = launch_of(here, best) if original is None else dict(original.all_kwargs())
     tile = {n: v for n, v in launch.items() if n in here.call.info.constexprs}
     bound = here.call.bound if here.program is not None else None
     return Decision(
