@@ -14,6 +14,7 @@ from ascend_autotune.hooks.target import Target
 from ascend_autotune.hooks.workers import first_elsewhere, once
 from ascend_autotune.search.config import Config
 from ascend_autotune.search.device import Device, DeviceInfo
+from ascend_autotune.search.gate import Gate
 from ascend_autotune.search.launching import LaunchDevice
 
 if TYPE_CHECKING:
@@ -46,6 +47,8 @@ def device_for(
         return run_config(tuner, here, found, config)
 
     with first_elsewhere(tuner, here, found) as first:
+        if isinstance(guard.gate, Gate):  # it launches too, the default that may have hung there
+            guard.gate.first = first
         real = None if tuner.benched_by_user else _by_events(tuner, here, guard, launch, first)
         yield real or LaunchDevice(
             info_for(here.target), once(first, launch), tuner.do_bench, trial=guard.trial

@@ -14,7 +14,7 @@ from ascend_autotune.errors import RequestError
 from ascend_autotune.hooks.candidates import Candidates
 from ascend_autotune.hooks.situation import Situation
 from ascend_autotune.search.config import Config
-from ascend_autotune.search.isolation import Isolation, IsolationUnavailable
+from ascend_autotune.search.isolation import Isolation, IsolationUnavailable, Tried
 from ascend_autotune.search.rebuilt import job_for
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def first_elsewhere(
             yield None
             return
         with isolation:
-            yield isolation.first
+            yield Tried(isolation.first)
 
 
 def once(first: First | None, launch: Callable[[Config], object]) -> Callable[[Config], object]:

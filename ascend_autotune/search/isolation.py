@@ -189,6 +189,27 @@ class Isolation:
         )
 
 
+class Tried:
+    """`first` of an `Isolation`, asked once for each config: its answer is kept."""
+
+    def __init__(self, first: Callable[[Config], object]) -> None:
+        self._first = first
+        self._known: dict[Config, ConfigFailed | None] = {}
+
+    def __call__(self, config: Config) -> None:
+        """Raises `ConfigFailed` for a config that failed, however often it is asked for."""
+        if config not in self._known:
+            try:
+                self._first(config)
+            except ConfigFailed as failure:
+                self._known[config] = failure
+                raise
+            self._known[config] = None
+        failure_before = self._known[config]
+        if failure_before is not None:
+            raise failure_before
+
+
 def _said(answer: Mapping[str, Any] | None) -> str:
     return str(answer.get("message", "")) if answer else ""
 

@@ -199,8 +199,12 @@ def test_a_default_that_does_not_run_is_replaced() -> None:
     with Buffers({"y": y}, {"y"}, ()) as buffers:
         alone = Gate(lambda c: write(c, y), buffers, default=DEFAULT)
         with pytest.raises(ConfigFailed, match="device-side trouble") as caught:
-            alone(OTHER)
-    assert caught.value.kind == "launch"
+            alone(DEFAULT)
+        assert caught.value.kind == "launch"
+        alone(OTHER)  # nothing to compare it with: it stands for the others
+        assert alone.kind == "none"
+        with pytest.raises(ConfigFailed, match="differs"):
+            alone(third)
 
 
 def test_an_accumulating_kernel_is_judged_from_the_callers_values() -> None:
@@ -227,3 +231,21 @@ def test_large_tensors_are_compared_part_by_part(monkeypatch: pytest.MonkeyPatch
     found = compared("y", got, wanted)
     assert found is not None and found.index == (4, 5) and found.count == 2
     assert compared("y", wanted.clone(), wanted) is None
+
+
+def test_what_is_known_not_to_run_is_not_launched() -> None:
+    """A default that hung in a worker must not hang this process."""
+    launched = []
+
+    def write(config: Config, y: torch.Tensor) -> None:
+        launched.append(config)
+        y.fill_(1.0)
+
+    def first(config: Config) -> None:
+        if config == DEFAULT:
+            raise ConfigFailed("hang", "its launch did not end within 30 s")
+
+    checked = gate(write, torch.zeros(4))
+    checked.first = first
+    checked(OTHER)
+    assert DEFAULT not in launched and OTHER in launched

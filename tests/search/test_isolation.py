@@ -14,7 +14,7 @@ import pytest
 
 from ascend_autotune.search.config import Config
 from ascend_autotune.search.device import ConfigFailed
-from ascend_autotune.search.isolation import Isolation, Job, Limits
+from ascend_autotune.search.isolation import Isolation, Job, Limits, Tried
 from ascend_autotune.search.rebuilt import only_defines
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="workers need POSIX pipes")
@@ -144,3 +144,12 @@ def test_a_script_that_works_at_the_top_level_is_not_run_again(tmp_path: Path) -
     file.write_text("import os\nprint('training')\n")
     assert not only_defines(file)
     assert not only_defines(tmp_path / "absent.py")
+
+
+def test_each_config_is_tried_once(isolation: Isolation, log: Path) -> None:
+    tried = Tried(isolation.first)
+    for _ in range(2):
+        tried(config("a"))
+        with pytest.raises(ConfigFailed, match="illegal memory access"):
+            tried(config("fault"))
+    assert log.read_text().count("launch a") == log.read_text().count("launch fault") == 1
