@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from ascend_autotune.analysis.judge.flags import OPTIONS
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 LISTED = 20_000
 """Of a space with more candidates the pruned ones are counted, not listed."""
+SURE = 32
+"""So many large tiles are asked for one that is sure to fit."""
 _MULTIBUFFER = "enable-auto-multi-buffer"
 
 
@@ -217,6 +219,43 @@ def _checker(here: Situation) -> Callable[[Config], Checked]:
         return Checked(becomes, bytes=exact)
 
     return check
+
+
+def narrowed(
+    found: Candidates, at_least: Mapping[str, int], unsure: Collection[str], here: Situation
+) -> Candidates:
+    """Less the tiles that are too small to be right; where that cannot be told, the default is
+    the largest tile that is sure to fit, for others are compared with its result."""
+    configs, trials, default = found.configs, list(found.trials), found.default
+    if at_least:
+        kept = []
+        for config in configs:
+            small = [n for n, least in at_least.items() if below(config, n, least)]
+            if not small:
+                kept.append(config)
+                continue
+            why = ", ".join(f"{n} of {at_least[n]} or more" for n in small)
+            trials.append(
+                Trial(config, "pruned", "prune", reason=f"one block has to cover everything: {why}")
+            )
+        configs = kept
+        tiles = [config.candidate for config in kept]
+        default = Config(middle_of(tiles, here.searched)) if tiles else None
+    if unsure and len(configs):
+        looked_at = [configs[int(i)] for i in pool(len(configs), 0, LISTED)]
+        ordered = sorted(looked_at, key=lambda c: [-float(str(c.candidate[n])) for n in unsure])
+        sure = (c for c in ordered[:SURE] if here.status(c) in ("feasible", ""))
+        default = next(sure, default)
+    starts = tuple(
+        s for s in found.starts if not any(below(s, n, least) for n, least in at_least.items())
+    )
+    return replace(found, configs=configs, trials=tuple(trials), default=default, starts=starts)
+
+
+def below(config: Config, name: str, least: int) -> bool:
+    """Is the config's value of `name` smaller than `least`?"""
+    value = config.candidate.get(name)
+    return isinstance(value, int) and value < least
 
 
 # -- handwritten ---------------------------------------------------------------------------

@@ -5,12 +5,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING
 
 from ascend_autotune.errors import NoPerformanceTile, RequestError
-from ascend_autotune.hooks.candidates import LISTED, Candidates
+from ascend_autotune.hooks.candidates import LISTED, Candidates, below
 from ascend_autotune.hooks.devices import run_config
 from ascend_autotune.hooks.situation import Situation
 from ascend_autotune.search.buffers import Buffers
@@ -95,8 +95,24 @@ def _ask(reference: Callable[..., object], here: Situation) -> object:
     return reference(*by_position, **by_name)
 
 
-def check_tiles(tuner: SearchTuner, here: Situation, found: Candidates) -> str:
-    """What is to be said of searched parameters that may be no performance tiles; "" if nothing.
+@dataclass(frozen=True)
+class Roles:
+    """What the program says of the searched parameters. `at_least`: where one block has to
+    cover everything, from which value on it does. `unsure`: what could not be told, by name."""
+
+    at_least: Mapping[str, int] = field(default_factory=dict)
+    unsure: Mapping[str, str] = field(default_factory=dict)
+
+    def too_small(self, config: Config) -> bool:
+        return any(below(config, name, least) for name, least in self.at_least.items())
+
+    def said(self, kernel: str) -> str:
+        shown = ", ".join(f"{name} ({why})" for name, why in self.unsure.items())
+        return f"{kernel}: whether the result depends on {shown} cannot be told from the program"
+
+
+def check_tiles(tuner: SearchTuner, here: Situation, found: Candidates) -> Roles:
+    """Are the searched parameters performance tiles?
 
     Raises `NoPerformanceTile` for one that changes the result, where there is no `reference_fn`.
     Source: the last section of guide.zh.txt.
@@ -104,14 +120,13 @@ def check_tiles(tuner: SearchTuner, here: Situation, found: Candidates) -> str:
     from ascend_autotune.analysis.performance_tiles import check_performance_tiles
 
     if here.program is None or tuner.hints.reference_fn is not None or not here.searched:
-        return ""
-    scalars = {n: v for n, v in here.call.scalars.items() if type(v) is int}
+        return Roles()
     # Only what may run has to be right: a block beyond the whole is often pruned already.
     values = {
         name: sorted({int(str(c.candidate[name])) for c in found.configs[:LISTED]})
         for name in here.searched
     }
-    roles = check_performance_tiles(here.program, values, scalars)
+    roles = check_performance_tiles(here.program, values, _sizes(tuner, here))
     for name, role in roles.items():
         if role.role == "changes result":
             shown = " ".join(part for part in (role.operation, role.location) if part)
@@ -120,10 +135,17 @@ def check_tiles(tuner: SearchTuner, here: Situation, found: Candidates) -> str:
                 f"on it: {role.why}{f' ({shown})' if shown else ''}; keep it fixed, or give "
                 f"search_params a reference_fn"
             )
-    unsure = [f"{name} ({role.why})" for name, role in roles.items() if role.role == "undecided"]
-    if not unsure:
-        return ""
-    return (
-        f"{here.call.info.name}: whether the result depends on {', '.join(unsure)} cannot be "
-        f"told from the program"
+    return Roles(
+        {name: role.at_least for name, role in roles.items() if role.at_least is not None},
+        {name: role.why for name, role in roles.items() if role.role == "undecided"},
     )
+
+
+def _sizes(tuner: SearchTuner, here: Situation) -> dict[str, int]:
+    """The call's whole numbers; of a bucketed one the largest that its bucket may bring."""
+    sizes = {n: v for n, v in here.call.scalars.items() if type(v) is int}
+    for name, bucket in tuner.buckets.items():
+        edge = bucket(sizes[name]) if name in sizes else None
+        if isinstance(edge, int):
+            sizes[name] = max(sizes[name], edge)
+    return sizes

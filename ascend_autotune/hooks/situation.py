@@ -166,6 +166,11 @@ class Situation:
         except AscendAutotuneError:
             return None
 
+    def status(self, config: Config) -> str:
+        """feasible, infeasible or unknown; "" where nothing is known."""
+        found = self.assess(config.candidate, config.profile)
+        return "" if found is None else found.status
+
     @cached_property
     def _assessor(self) -> Callable[..., Assessment]:
         from ascend_autotune.analysis.assessing import Assessor

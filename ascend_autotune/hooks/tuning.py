@@ -23,6 +23,7 @@ from ascend_autotune.search.result import SearchResult, Trial
 from ascend_autotune.search.store import Winner
 
 if TYPE_CHECKING:
+    from ascend_autotune.hooks.safety import Roles
     from ascend_autotune.hooks.tuner import SearchTuner
 
 
@@ -61,7 +62,7 @@ def still_holds(tuner: SearchTuner, call: KernelCall, decision: Decision) -> boo
 def predict(tuner: SearchTuner, call: KernelCall) -> Decision:
     """The config to run with where nothing may be measured. Raises `NoConfigRuns`."""
     here = situation(tuner, call)
-    found = _candidates.make(tuner, here)
+    found, _ = _usable(tuner, here)
     return replace(_untimed(here, found, (), "predicted: nothing may be measured here"), kept=False)
 
 
@@ -88,23 +89,23 @@ def tune(tuner: SearchTuner, call: KernelCall, key: tuple[object, ...]) -> Decis
 def _tuned(
     tuner: SearchTuner, here: Situation, key: tuple[object, ...], printer: Printer
 ) -> Decision:
-    from ascend_autotune.hooks.safety import check_tiles, guard_for
+    from ascend_autotune.hooks.safety import guard_for
     from ascend_autotune.search.engine import search
     from ascend_autotune.search.exhaustive import time_all
 
-    found = _candidates.make(tuner, here)
+    found, roles = _usable(tuner, here)
     _notice(tuner, here, found)
     printer.begin(here, found)
     store = Kept(tuner, here, found, key) if tuner.keeps_results else None
     restored = store.restored() if store is not None else None
-    if restored is not None:
+    if restored is not None and not roles.too_small(restored.config):
         kept = _without_timing(
             here, found, key, restored.config, "kept by an earlier process (cache_results)"
         )
         return _decision(here, found, restored.config, replace(kept, best_ms=restored.time_ms))
     if not found.configs:
         raise _nothing(here, found.trials)
-    unsure = "" if found.handwritten else check_tiles(tuner, here, found)
+    unsure = roles.said(here.call.info.name) if roles.unsure else ""
     if tuner.hints.mode == "static":
         if unsure:
             warn_once(tuner, f"{unsure}; nothing is compared, for mode is static")
@@ -167,6 +168,17 @@ def _stock_timings(found: Candidates, result: SearchResult) -> dict[Any, list[fl
         for trial in result.trials
         if trial.time_ms is not None
     }
+
+
+def _usable(tuner: SearchTuner, here: Situation) -> tuple[Candidates, Roles]:
+    """The candidates that may run and are large enough to be right."""
+    from ascend_autotune.hooks.safety import Roles, check_tiles
+
+    found = _candidates.make(tuner, here)
+    if found.handwritten or not found.configs:
+        return found, Roles()
+    roles = check_tiles(tuner, here, found)
+    return _candidates.narrowed(found, roles.at_least, roles.unsure, here), roles
 
 
 def _complete(result: SearchResult, found: Candidates) -> SearchResult:
@@ -252,13 +264,8 @@ def _likeliest(here: Situation, found: Candidates) -> Config:
     ordered = sorted(range(len(field.configs)), key=lambda i: float(field.prior[i]))
     # Nothing tells whether an undecided tile compiles before the launch does: a sure one first.
     looked_at = [field.configs[i] for i in ordered[:LOOKED_AT]]
-    sure = (c for c in looked_at if _status(here, c) in ("feasible", ""))
+    sure = (c for c in looked_at if here.status(c) in ("feasible", ""))
     return next(sure, found.default or looked_at[0])
-
-
-def _status(here: Situation, config: Config) -> str:
-    assessed = here.assess(config.candidate, config.profile)
-    return "" if assessed is None else assessed.status
 
 
 def _info(here: Situation) -> Any:
@@ -271,7 +278,7 @@ def _fallen_back(tuner: SearchTuner, here: Situation, error: Exception) -> Decis
     """The first handwritten config, else a usual tile, with the reason said once."""
     said = f"{here.call.info.name}: not tuned ({type(error).__name__}: {error})"
     try:
-        found = _candidates.make(tuner, here)
+        found, _ = _usable(tuner, here)
     except Exception:
         found = _candidates.unpruned(tuner, here)
     if found.configs:

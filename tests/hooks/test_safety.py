@@ -77,6 +77,14 @@ def first_block(x, y, n, BLOCK: tl.constexpr):
     tl.store(y + i, v + 1, mask=i < n)
 
 
+@triton.jit
+def softmax_rows(x, y, cols, BLOCK: tl.constexpr):
+    c = tl.arange(0, BLOCK)
+    v = tl.load(x + tl.program_id(0) * cols + c, mask=c < cols, other=-float("inf"))
+    e = tl.exp(v - tl.max(v, axis=0))
+    tl.store(y + tl.program_id(0) * cols + c, e / tl.sum(e, axis=0), mask=c < cols)
+
+
 def tuned(kernel: Any, values: list[int], **search: Any) -> Any:
     return triton.autotune(
         configs=[],
@@ -150,6 +158,21 @@ def test_without_one_a_config_that_differs_from_the_default_never_wins() -> None
         kernel[(1,)](x, y, SIZE)
     assert kernel.best_config.kwargs["BLOCK"] == 1024
     assert torch.equal(y, x + 1)
+
+
+@pytest.mark.parametrize("mode", ["search", "prune", "static"])
+def test_a_block_that_has_to_cover_a_row_is_never_smaller(mode: str) -> None:
+    """1024 is the usual block; the rows are longer."""
+    kernel = triton.autotune(
+        configs=[],
+        key=["cols"],
+        hints={"search_params": {"params": ["BLOCK"], "values": [512, 1024, 2048], "mode": mode}},
+    )(softmax_rows)
+    x, y = torch.randn(2, 1100), torch.zeros(2, 1100)
+    kernel[(2,)](x, y, 1100)
+    assert kernel.best_config.kwargs["BLOCK"] == 2048
+    assert torch.allclose(y, torch.softmax(x, 1), atol=1e-5)
+    assert fates(kernel)[1024] == {"pruned"}
 
 
 def undecided(kernel: Any, x: Any, y: Any) -> bool:
