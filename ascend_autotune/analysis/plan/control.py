@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 from ascend_autotune.analysis.ir import Block, Operation, Value
 from ascend_autotune.analysis.plan.branches import Fork, Part, incoming
+from ascend_autotune.analysis.plan.cube import DOTS, keeps_sum, may_arrive_otherwise
+from ascend_autotune.analysis.plan.demand import passed_on
 from ascend_autotune.analysis.plan.program import Buffer, Carried, Scalar, Tile
 
 if TYPE_CHECKING:
@@ -19,9 +21,13 @@ def _for(low: Lowering, op: Operation) -> None:
     low.loops += 1
     number = low.loops
     homes: list[Buffer | None] = []
-    for init, arg, result in zip(inits, args, results, strict=True):
+    finals = body.ops[-1].operands
+    for init, arg, result, final in zip(inits, args, results, finals, strict=True):
         if low.cube is not None and arg in low.cube.resident:
             homes.append(None)
+        elif _unchanged(final) is arg:  # the loop does not carry it (ForOpIterArgsFolder)
+            homes.append(None)
+            low.env[arg] = low.env[result] = low.get(init)
         elif _enters(low, init, arg, homes):
             low.env[result] = low.env[arg]
     _bracket(low, "loop", number)
@@ -37,7 +43,17 @@ def _for(low: Lowering, op: Operation) -> None:
     _bracket(low, "end", number)
     for arg, result in zip(args, results, strict=True):
         if low.cube is not None and arg in low.cube.resident and result in low.need:
-            low.env[result] = low.emit.step("load", [], low.shape(result), result.type.dtype)
+            low.arrive(result)
+
+
+def _unchanged(value: Value) -> Value:
+    """What a value stands for where nothing is added to it."""
+    while value.op is not None:
+        source = passed_on(value.op)
+        if source is None:
+            break
+        value = source
+    return value
 
 
 def _enters(low: Lowering, init: Value, arg: Value, homes: list[Buffer | None]) -> bool:
@@ -59,7 +75,9 @@ def _home(low: Lowering, init: Value, taken: Sequence[Buffer | None]) -> Buffer:
     readers = [
         user
         for user, _ in init.uses
-        if user.name != "tt.load" and any(result in low.need for result in user.results)
+        if user.name != "tt.load"
+        and any(result in low.need for result in user.results)
+        and passed_on(user) in (None, init)
     ]
     again = len(readers) > 1
     if isinstance(operand, Scalar) and low.emit.scope and not again:
@@ -81,6 +99,8 @@ def _carry(
             continue
         tile = low.tile(value)
         low.emit.touch(tile)
+        if value.op is not None and value.op.name in DOTS and not keeps_sum(value.op):
+            home.sure &= not may_arrive_otherwise(value)
         if tile.buffer is not home:
             low.program.carried.append(Carried(loop, home, tile.buffer))
 

@@ -19,6 +19,9 @@ from ascend_autotune.analysis.plan.program import Buffer, Program, Reuse, Step, 
 
 DOTS = frozenset({"tt.dot", "tt.dot_scaled"})
 FRACTAL = 16
+_RESHAPES = frozenset(
+    {"tt.reshape", "tt.expand_dims", "tt.trans", "tt.broadcast", "tt.split", "ttg.convert_layout"}
+)
 
 
 @dataclass(frozen=True)
@@ -113,6 +116,38 @@ def drained_root(value: Value) -> Value | None:
         arg = op.body().args[value.index + 1]
         return value if is_resident(arg) else None
     return None
+
+
+def arriving_type(value: Value) -> str:
+    """The type in which fixpipe hands a dot's (or loop's) result over: where a narrowing cast
+    is its only reader, that cast's (InlineFixpipe)."""
+    users = {user for user, _ in value.uses}
+    if len(users) == 1 and value.type.dtype == "f32":
+        (user,) = users
+        if user.name == "arith.truncf" and user.result.type.dtype in ("f16", "bf16"):
+            return user.result.type.dtype
+    return value.type.dtype
+
+
+def may_arrive_otherwise(value: Value) -> bool:
+    """May fixpipe hand over something smaller, or later, than what the program says?
+
+    A narrowing cast behind changes of shape may be taken in too; a product that a loop only
+    hands on is brought behind the loop (moveFixpipeOutOfScfFor).
+    """
+    while True:
+        users = {user for user, _ in value.uses}
+        if len(users) != 1:
+            return False
+        (user,) = users
+        if user.name in _RESHAPES:
+            value = user.results[0]
+        elif user.name in ("tt.fp_to_fp", "arith.trunci"):
+            return True
+        elif user.name == "arith.truncf":
+            return value.op is None or value.op.name in _RESHAPES
+        else:
+            return user.name == "scf.yield"
 
 
 def keeps_sum(dot: Operation) -> bool:

@@ -15,6 +15,17 @@ from ascend_autotune.analysis.plan.combiners import combination
 from ascend_autotune.analysis.plan.cube import DOTS, CubePlan, keeps_sum
 from ascend_autotune.analysis.plan.scattered import is_scattered, read_by_element
 
+_COMMUTE = frozenset({"arith.addf", "arith.addi", "arith.mulf", "arith.muli"})
+_NEUTRAL = {
+    "arith.addf": 0, "arith.addi": 0, "arith.subf": 0, "arith.subi": 0,
+    "arith.mulf": 1, "arith.muli": 1, "arith.divf": 1,
+}  # fmt: skip
+_IDEMPOTENT = frozenset(
+    {
+        "arith.maxnumf", "arith.minnumf", "arith.maximumf", "arith.minimumf", "arith.maxsi",
+        "arith.minsi", "arith.maxui", "arith.minui", "arith.andi", "arith.ori", "arith.select",
+    }
+)  # fmt: skip
 _STORES = frozenset({"tt.store", "tt.descriptor_store", "tt.experimental_descriptor_store"})
 
 
@@ -83,6 +94,36 @@ def stores_box(op: Operation, mask: Value) -> bool:
     )
 
 
+def passed_on(op: Operation) -> Value | None:
+    """The operand that x + 0, x - 0, x * 1 or x / 1 stands for (SimplifyOps), or max(x, x)."""
+    number = _NEUTRAL.get(op.name)
+    if number is None:
+        return the_same(op)
+    sides = (1, 0) if op.name in _COMMUTE else (1,)
+    for side in sides:
+        constant = op.operands[side].op
+        if constant is None or constant.name != "arith.constant":
+            continue
+        if constant.attrs.get("value") == number:
+            return op.operands[1 - side]
+    return None
+
+
+def the_same(op: Operation, depth: int = 4) -> Value | None:
+    """The operand that max(x, x) or a select of x and x stands for (arith's folders); operands
+    that fold themselves are followed `depth` deep."""
+    if op.name not in _IDEMPOTENT:
+        return None
+    first, second = op.operands[-2:]
+    found = [_followed(value, depth - 1) for value in (first, second)]
+    return first if found[0] is found[1] else None
+
+
+def _followed(value: Value, depth: int) -> Value:
+    source = the_same(value.op, depth) if value.op is not None and depth else None
+    return value if source is None else _followed(source, depth - 1)
+
+
 def untruncated(op: Operation) -> Value:
     """What arith.truncf reads: trunc(ext(x)) of x's own type folds to x (arith's folder)."""
     source = op.operands[0]
@@ -142,6 +183,9 @@ def _sources(value: Value, forms: Forms) -> list[Value]:
         return found
     if op.name.startswith("tt.atomic"):
         return []
+    same = the_same(op)
+    if same is not None:
+        return [same]
     if op.name == "arith.select" and is_box(op):
         return [op.operands[1]] if folds(op) else list(op.operands[1:])
     if op.name == "arith.truncf":

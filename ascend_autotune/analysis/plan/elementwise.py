@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from ascend_autotune.analysis.ir import Operation
-from ascend_autotune.analysis.plan.demand import untruncated
+from ascend_autotune.analysis.plan.demand import the_same, untruncated
 from ascend_autotune.analysis.plan.maths import Maths, is_constant
 from ascend_autotune.analysis.plan.program import Operand, Scalar, Tile
 
@@ -21,6 +21,10 @@ def lower(low: Lowering, op: Operation) -> None:
     """Lay out one elementwise operation; an unknown one is noted and given a tile."""
     result = op.result
     shape, dtype = low.shape(result), result.type.dtype
+    same = the_same(op)
+    if same is not None and shape:
+        low.set(result, low.get(same))
+        return
     args = [low.get(v) for v in op.operands]
     if not shape:
         low.env[result] = Scalar(dtype)
@@ -146,10 +150,6 @@ def _cmpi(m: Maths, a: Args, dtype: str, op: Operation) -> Operand:
 
 def _select(m: Maths, a: Args, dtype: str, op: Operation) -> Operand:
     condition, left, right = a
-    if dtype == "bf16":
-        wide = [m.emit.widened(x, "f32") for x in (left, right)]
-        chosen = m.emit.select(condition, wide[0], wide[1], m.shape, "f32")
-        return m.emit.cast(chosen, "bf16")
     if dtype == "i8":
         half = [m.widen(x, "f16") for x in (left, right)]
         return m.emit.cast(m.emit.select(condition, half[0], half[1], m.shape, "f16"), "i8")

@@ -12,6 +12,7 @@ from itertools import pairwise
 from ascend_autotune.analysis.ir import Value
 from ascend_autotune.analysis.plan import temporaries
 from ascend_autotune.analysis.plan.program import (
+    Buffer,
     Operand,
     Program,
     Reuse,
@@ -61,6 +62,7 @@ class Emitter(Writer):
         self.wanted: set[Value] = set()
         self._full: dict[Value, Tile] = {}
         self._wide: dict[tuple[int, str], Operand] = {}
+        self._read: set[Buffer] = set()  # tiles of one element whose element has been read
         self._cast_from: dict[Tile, Tile] = {}
         self._alive: list[object] = []  # keeps memo keys (ids) from being recycled
         # 1 / x values that only multiplications read: id of the mark -> x.
@@ -126,6 +128,20 @@ class Emitter(Writer):
         last = operand.axes[0] == len(operand.shape) - 1
         return name in (SPREAD_LAST if last else SPREAD_OUTER)
 
+    def _reads_single(self, name: str, operand: Operand, other: Operand) -> bool:
+        """A tile of one element is read out, and the instruction takes a scalar (InlineBrc)."""
+        if not isinstance(operand, Spread) or not isinstance(other, Tile):
+            return False
+        return all(size == 1 for size in operand.tile.shape) and self.reads_spread(name, operand)
+
+    def _read_out(self, buffer: Buffer) -> None:
+        """The element is read once; whether other instructions come before that is not known."""
+        if buffer in self._read:
+            return
+        self._read.add(buffer)
+        buffer.sure &= self.program.steps[-1].output is buffer
+        self.touch(Tile(buffer, (1,), buffer.dtype))
+
     # -- instructions --------------------------------------------------------------
 
     def fill(self, value: Operand, shape: tuple[int, ...], dtype: str) -> Tile:
@@ -187,6 +203,12 @@ class Emitter(Writer):
             return same
         if isinstance(a, Scalar) and name in ISA and name != "vsub":
             a, b = b, a
+        if name in ISA and name != "vsub" and self._reads_single(name, a, b):
+            a, b = b, a
+        if self._reads_single(name, b, a):
+            assert isinstance(b, Spread)
+            self._read_out(b.tile.buffer)
+            b, name = Scalar(b.dtype), "vadd" if name == "vsub" else name
         a, b = self.readable(name, a, shape), self.readable(name, b, shape)
         elements = self._binary_scratch(name, a, b, shape, width(dtype))
         spread = isinstance(a, Spread) or isinstance(b, Spread)

@@ -13,10 +13,15 @@ from ascend_autotune.analysis.affine import Forms
 from ascend_autotune.analysis.ir import Block, Module, Operation, Value
 from ascend_autotune.analysis.plan import control, elementwise, memory, reductions, shapes
 from ascend_autotune.analysis.plan.branches import parts_of
-from ascend_autotune.analysis.plan.cube import CubePlan, keeps_sum
+from ascend_autotune.analysis.plan.cube import (
+    CubePlan,
+    arriving_type,
+    keeps_sum,
+    may_arrive_otherwise,
+)
 from ascend_autotune.analysis.plan.demand import demanded
 from ascend_autotune.analysis.plan.emit import Emitter
-from ascend_autotune.analysis.plan.program import Operand, Program, Scalar, Tile
+from ascend_autotune.analysis.plan.program import Buffer, Operand, Program, Scalar, Tile
 from ascend_autotune.analysis.plan.split import halved, leaving_tiles
 
 Handler = Callable[["Lowering", Operation], None]
@@ -54,7 +59,33 @@ def lower_vector(
         wanted = wanted | found
     lowering.emit.drop_dead()
     lowering.program.perhaps_halved = unclear
+    if shapes is not None:
+        _doubt_ranges(lowering.program, shapes)
     return lowering.program
+
+
+def _doubt_ranges(program: Program, shapes: Mapping[Value, tuple[int, ...]]) -> None:
+    """Equal ranges are one value (CSE): one along another dimension, as long as that which is
+    halved, may be halved with it."""
+    lengths = {
+        length
+        for value, shape in shapes.items()
+        for length, part in zip(value.type.shape, shape, strict=True)
+        if length != part
+    }
+    doubted: set[Buffer] = set()
+    for step in program.steps:
+        op, output = step.op, step.output
+        if op is None or output is None:
+            continue
+        if op.name == "tt.make_range":
+            shape = op.result.type.shape
+            doubtful = shapes.get(op.result, shape) == shape and shape[0] in lengths
+        else:
+            doubtful = bool(step.inputs) and doubted.issuperset(step.inputs)
+        if doubtful:
+            output.sure = False
+            doubted.add(output)
 
 
 class Lowering:
@@ -103,6 +134,12 @@ class Lowering:
         if value in self.planned and not isinstance(operand, Tile):
             self.emit.full(operand, self.shape(value), value.type.dtype)
 
+    def arrive(self, value: Value) -> None:
+        """What fixpipe hands over comes from the workspace."""
+        tile = self.emit.step("load", [], self.shape(value), arriving_type(value))
+        tile.buffer.sure = not may_arrive_otherwise(value)
+        self.env[value] = tile
+
     def unknown(self, op: Operation, why: str) -> None:
         self.program.notes.append(f"{why} ({op.name}, {op.location})")
 
@@ -143,9 +180,11 @@ def _dot(low: Lowering, op: Operation) -> None:
     if result not in low.need:
         return
     shape, dtype = low.shape(result), result.type.dtype
-    product = emit.step("load", [], shape, dtype)
-    low.env[result] = product
-    if keeps_sum(op):
+    if not keeps_sum(op):
+        low.arrive(result)
+    else:
+        product = emit.step("load", [], shape, dtype)
+        low.env[result] = product
         total = low.get(op.operands[2])
         low.set(result, emit.binary("vadd", total, product, shape, dtype))
 

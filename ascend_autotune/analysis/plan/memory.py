@@ -11,7 +11,7 @@ from ascend_autotune.analysis.ir import Operation, Value
 from ascend_autotune.analysis.plan import elementwise, temporaries
 from ascend_autotune.analysis.plan.blockpointers import as_memory_has_it, memory_order
 from ascend_autotune.analysis.plan.boxes import box_of, spans_last, starts_late
-from ascend_autotune.analysis.plan.demand import folds, is_box, stores_box
+from ascend_autotune.analysis.plan.demand import folds, is_box, stores_box, the_same
 from ascend_autotune.analysis.plan.maths import Maths
 from ascend_autotune.analysis.plan.padding import row_of
 from ascend_autotune.analysis.plan.program import Operand, Scalar, Tile, width
@@ -248,7 +248,7 @@ def _select(low: Lowering, op: Operation) -> None:
     if not result.type.is_tensor:
         low.env[result] = Scalar(result.type.dtype)
         return
-    if is_box(op):
+    if is_box(op) and the_same(op) is None:
         _insert(low, op, a, b)
         return
     elementwise.lower(low, op)

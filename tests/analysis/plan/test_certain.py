@@ -18,6 +18,7 @@ from tracing import trace
 from ascend_autotune.analysis.chips import chip
 from ascend_autotune.analysis.footprint import measure
 from ascend_autotune.analysis.options import CompileOptions
+from ascend_autotune.analysis.plan.programs import Programs
 
 
 @triton.jit
@@ -58,3 +59,107 @@ def test_a_fill_that_saving_repeats_in_the_loop(saving: bool, tiles: int) -> Non
     types = {**POINTERS, "n": "i32"}
     found = certain(filled, types, {"B": 4096}, enable_ubuf_saving=saving, multibuffer=False)
     assert found // 1024 == tiles * 16
+
+
+@triton.jit
+def product(x, w, o, W: tl.constexpr):
+    rows, inner, cols = tl.arange(0, 128), tl.arange(0, 64), tl.arange(0, 64)
+    a = tl.load(x + rows[:, None] * 64 + inner[None, :])
+    b = tl.load(w + inner[:, None] * 64 + cols[None, :])
+    value = tl.dot(a, b)
+    if W == 0:
+        half = value.to(tl.float16)
+        value = (half * half).to(tl.float32)
+    elif W == 1:
+        value = value.to(tl.bfloat16).to(tl.float32)
+    elif W == 2:
+        value = tl.reshape(value, [64, 128]).to(tl.float16)
+        value = tl.reshape(value, [128, 64]).to(tl.float32)
+    tl.store(o + rows[:, None] * 64 + cols[None, :], value)
+
+
+@pytest.mark.parametrize(("way", "size"), [(0, 8192 + 16384), (1, 8192 + 16384), (2, 16384)])
+def test_a_product_arrives_in_the_type_it_is_cast_to(way: int, size: int) -> None:
+    # The whole tile is 64 x 64 on one vector core; a cast behind a reshape may be taken in too.
+    types = {"x": "*fp16", "w": "*fp16", "o": "*fp32"}
+    assert certain(product, types, {"W": way}) <= size
+    if way < 2:
+        assert certain(product, types, {"W": way}) == size
+
+
+@triton.jit
+def chosen(x, o, B: tl.constexpr):
+    at = tl.arange(0, B)
+    v = tl.load(x + at)
+    w = tl.exp(v)
+    tl.store(o + at, tl.where(v > w, w, v))
+
+
+def test_a_bf16_select_is_one_of_bf16() -> None:
+    """Compiled: 49,152 bytes."""
+    assert certain(chosen, {"x": "*bf16", "o": "*fp32"}, {"B": 4096}) == 49152
+
+
+@triton.jit
+def unchanged(x, o, n, B: tl.constexpr):
+    at = tl.arange(0, B)
+    total = tl.zeros([B], tl.float32)
+    for i in range(0, n):
+        v = tl.load(x + i * B + at)
+        total += (tl.where(v > v, v, v) - v).to(tl.float32)
+    tl.store(o + at, total)
+
+
+@pytest.mark.parametrize(("type_", "tiles"), [("*i32", 1), ("*fp32", 2)])
+def test_a_sum_that_nothing_is_added_to_is_not_carried(type_: str, tiles: int) -> None:
+    types = {"x": type_, "o": "*fp32", "n": "i32"}
+    assert certain(unchanged, types, {"B": 4096}, multibuffer=False) == tiles * 16384
+
+
+@triton.jit
+def equal_ranges(x, w, o, n):
+    rows, cols = tl.arange(0, 64), tl.arange(0, 64)
+    top = tl.zeros([64], tl.float32)
+    a = tl.load(x + rows[:, None] * 64 + cols[None, :])
+    for s in range(0, n, 64):
+        b = tl.load(w + rows[:, None] * 64 + (s + cols)[None, :])
+        top += tl.sum(tl.dot(a, b) + (s + cols)[None, :].to(tl.float32), 1)
+    tl.store(o + rows, top)
+
+
+def test_a_range_as_long_as_the_halved_rows_is_not_certain() -> None:
+    module = trace(equal_ranges, {"x": "*fp16", "w": "*fp16", "o": "*fp32", "n": "i32"}, {})
+    entries = Programs(module, CompileOptions({})).orders(doubled=False, code_motion=True)[0]["ub"]
+    ranges = [
+        buffer
+        for entry in entries
+        for buffer in entry.buffers
+        if buffer.op is not None and buffer.op.name in ("tt.make_range", "arith.addi")
+    ]
+    assert ranges and not any(buffer.sure for buffer in ranges)
+
+
+@triton.jit
+def largest(x, o, B: tl.constexpr):
+    at = tl.arange(0, B)
+    v = tl.load(x + at).to(tl.float32)
+    tl.store(o + at, tl.minimum(tl.maximum(v, v), v) + v)
+
+
+def test_the_larger_of_a_value_and_itself_is_that_value() -> None:
+    """Compiled: 24,576 bytes."""
+    assert certain(largest, {"x": "*bf16", "o": "*fp32"}, {"B": 4096}) == 24576
+
+
+@triton.jit
+def one_row(x, o, s, B: tl.constexpr, LEFT: tl.constexpr):
+    row, at = tl.arange(0, 1), tl.arange(0, B)
+    v = tl.log(tl.load(x + row[:, None] * s + at[None, :]))
+    low = tl.min(v, 1)[:, None]
+    tl.store(o + row[:, None] * s + at[None, :], low * v if LEFT else v - low)
+
+
+@pytest.mark.parametrize("left", [0, 1])
+def test_a_tile_of_one_element_is_read_out(left: int) -> None:
+    """Compiled: 288 bytes."""
+    assert certain(one_row, {**POINTERS, "s": "i32"}, {"B": 64, "LEFT": left}) <= 288
