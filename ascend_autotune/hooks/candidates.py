@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from ascend_autotune.analysis.judge.flags import OPTIONS
-from ascend_autotune.analysis.request import num_stages_matters
 from ascend_autotune.analysis.sequences import LazySequence
 from ascend_autotune.analysis.space import LAUNCH_FIELDS
 from ascend_autotune.errors import RequestError
@@ -15,7 +14,6 @@ from ascend_autotune.hooks.choosing import middle_of, middle_tile
 from ascend_autotune.hooks.situation import Situation
 from ascend_autotune.search.config import Config
 from ascend_autotune.search.problem import Checked, Problem
-from ascend_autotune.search.profiles import effective
 from ascend_autotune.search.result import Trial
 from ascend_autotune.search.spaces import pool
 
@@ -70,14 +68,18 @@ def make(tuner: SearchTuner, here: Situation) -> Candidates:
         name in config.kwargs for config in tuner.handwritten for name in here.searched
     )
     if complete and not tuner.hints.generate:
-        return _handwritten(tuner, here)
+        from ascend_autotune.hooks.handwritten import handwritten
+
+        return handwritten(tuner, here)
     return _generated(tuner, here)
 
 
 def unpruned(tuner: SearchTuner, here: Situation) -> Candidates:
     """One usual tile, or the first handwritten config, with nothing analysed."""
     if tuner.handwritten:
-        config = _as_config(tuner.handwritten[0], here)
+        from ascend_autotune.hooks.handwritten import as_config
+
+        config = as_config(tuner.handwritten[0], here)
         return Candidates(
             (config,), handwritten=True, originals={config: tuner.handwritten[0]}, default=config
         )
@@ -99,7 +101,7 @@ def _generated(tuner: SearchTuner, here: Situation) -> Candidates:
         stats["infeasible"] = len(pruned.infeasible)
         if len(pruned.verdicts) <= LISTED:
             trials = [
-                Trial(Config(v.candidate), "pruned", "prune", reason=_reasons(v.reasons))
+                Trial(Config(v.candidate), "pruned", "prune", reason=reasons_of(v.reasons))
                 for v in pruned.verdicts
                 if v.status == "infeasible"
             ]
@@ -210,7 +212,7 @@ def _checker(here: Situation) -> Callable[[Config], Checked]:
         if found is None:
             return Checked(config)
         if found.status == "infeasible":
-            return Checked(config, _reasons(found.reasons))
+            return Checked(config, reasons_of(found.reasons))
         becomes = config
         if _MULTIBUFFER in found.fallback and "multibuffer" not in here.call.options:
             # The compiler's last attempt is the program that multibuffer=False asks for.
@@ -258,78 +260,10 @@ def below(config: Config, name: str, least: int) -> bool:
     return isinstance(value, int) and value < least
 
 
-# -- handwritten ---------------------------------------------------------------------------
-
-
-def _handwritten(tuner: SearchTuner, here: Situation) -> Candidates:
-    originals: dict[Config, Any] = {}
-    trials: list[Trial] = []
-    programs: dict[object, Config] = {}
-    for original in user_prune(tuner, here, list(tuner.handwritten)):
-        config = _as_config(original, here)
-        if config in originals or any(t.config == config for t in trials):
-            continue
-        program = _program(config, here)
-        if program in programs:
-            trials.append(Trial(config, "merged", "prune", same_as=programs[program]))
-            continue
-        found = here.assess(config.candidate, config.profile)
-        if found is not None and found.status == "infeasible":
-            trials.append(Trial(config, "pruned", "prune", reason=_reasons(found.reasons)))
-            programs[program] = config
-            continue
-        programs[program] = config
-        originals[config] = original
-    configs = tuple(originals)
-    return Candidates(
-        configs,
-        trials=tuple(trials),
-        default=configs[0] if configs else None,
-        handwritten=True,
-        originals=originals,
-        notices=tuner.hints.notices,
-        stats={"space": len(tuner.handwritten)},
-    )
-
-
-def _as_config(original: Any, here: Situation) -> Config:
-    values = {k: v for k, v in original.all_kwargs().items() if k not in here.call.arguments}
-    said = {n: v for n, v in values.items() if n == "multibuffer" or v not in (None, False)}
-    profile = {n: v for n, v in said.items() if n in OPTIONS and n not in LAUNCH_FIELDS}
-    shown = {n: v for n, v in values.items() if n not in OPTIONS and _UNSAID.get(n, ...) != v}
-    fields = {n: values[n] for n in ("num_warps", "num_stages") if n in values}
-    return Config({**shown, **fields}, profile)
-
-
-# Fields that a triton.Config always has, as they are where nobody sets them.
-_UNSAID: Mapping[str, object] = {
-    "num_ctas": 1,
-    "num_buffers_warp_spec": 0,
-    "num_consumer_groups": 0,
-    "reg_dec_producer": 0,
-    "reg_inc_consumer": 0,
-    "force_simt_template": False,
-}
-
-
-def _program(config: Config, here: Situation) -> object:
-    """Equal for handwritten configs that compile to the same program."""
-    values = dict(config.candidate)
-    profile = {n: v for n, v in config.profile.items() if n not in here.call.options}
-    if here.target.chip is not None:
-        stages = values.get("num_stages")
-        for name in LAUNCH_FIELDS:
-            values.pop(name, None)
-        if num_stages_matters() and stages == 1:
-            profile["multibuffer"] = False
-        profile = effective(profile)
-    return tuple(sorted(values.items())), tuple(sorted(profile.items(), key=str))
-
-
 def _options(config: Any) -> dict[str, object]:
     known = {n: v for n, v in config.all_kwargs().items() if n in OPTIONS}
     return {n: v for n, v in known.items() if n not in LAUNCH_FIELDS and v not in (None, False)}
 
 
-def _reasons(reasons: Sequence[Any]) -> str:
+def reasons_of(reasons: Sequence[Any]) -> str:
     return "; ".join(str(reason.text) for reason in reasons)

@@ -6,7 +6,6 @@ Source of the fields of `search_params`: guide.zh.txt and facts.md §5. The axis
 
 from __future__ import annotations
 
-import numbers
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -16,6 +15,15 @@ from ascend_autotune.analysis.judge.flags import OPTIONS
 from ascend_autotune.analysis.suggest import did_you_mean
 from ascend_autotune.errors import RequestError
 from ascend_autotune.hooks.asking import wants_search as wants_search
+from ascend_autotune.hooks.checks import (
+    flag,
+    function,
+    integer,
+    integers,
+    one_of,
+    positive,
+    tolerances,
+)
 
 Mode = Literal["search", "prune", "static"]
 Effort = Literal["quick", "default", "full"]
@@ -126,25 +134,25 @@ def parse_hints(
     return Hints(
         params=params,
         values=_values(search.get("values"), params),
-        constraints=_callable("constraints", search.get("constraints")),
-        shape_final_top_k=_integer("shape_final_top_k", search.get("shape_final_top_k", 3), 1),
-        debug=_flag("debug", search.get("debug", False)),
-        reference_fn=_callable("reference_fn", search.get("reference_fn")),
-        tolerances=_tolerances(search.get("tolerances")),
-        budget_s=_positive("budget_s", search.get("budget_s")),
-        effort=_one_of("effort", search.get("effort", "default"), _EFFORTS),
-        strict=_flag("strict", search.get("strict", False)),
+        constraints=function("constraints", search.get("constraints")),
+        shape_final_top_k=integer("shape_final_top_k", search.get("shape_final_top_k", 3), 1),
+        debug=flag("debug", search.get("debug", False)),
+        reference_fn=function("reference_fn", search.get("reference_fn")),
+        tolerances=tolerances(search.get("tolerances")),
+        budget_s=positive("budget_s", search.get("budget_s")),
+        effort=one_of("effort", search.get("effort", "default"), _EFFORTS),
+        strict=flag("strict", search.get("strict", False)),
         key_buckets=_buckets(search.get("key_buckets"), arguments),
-        mode=_one_of("mode", search.get("mode", "search"), _MODES),
-        seed=_integer("seed", search.get("seed", 0), 0),
-        isolate=_one_of("isolate", search.get("isolate", "auto"), _ISOLATE),
+        mode=one_of("mode", search.get("mode", "search"), _MODES),
+        seed=integer("seed", search.get("seed", 0), 0),
+        isolate=one_of("isolate", search.get("isolate", "auto"), _ISOLATE),
         timing_ms={
             name: float(value)
             for name in _MS
-            if (value := _positive(name, search.get(name))) is not None
+            if (value := positive(name, search.get(name))) is not None
         },
         family=_family(search.get("compile_options")),
-        generate=_flag("auto_gen_config", hints.get("auto_gen_config", False)),
+        generate=flag("auto_gen_config", hints.get("auto_gen_config", False)),
         notices=notices,
     )
 
@@ -220,7 +228,7 @@ def _values(given: object, params: Sequence[str]) -> Mapping[str, tuple[int, ...
     if given is None:
         return MappingProxyType({})
     if not isinstance(given, Mapping):
-        listed = _integers("values", given)
+        listed = integers("values", given)
         return MappingProxyType({name: listed for name in params})
     for name in given:
         if name not in params:
@@ -228,66 +236,7 @@ def _values(given: object, params: Sequence[str]) -> Mapping[str, tuple[int, ...
                 f"search_params: values names {name!r}, which is not among params"
                 f"{did_you_mean(str(name), params)}"
             )
-    return MappingProxyType({n: _integers(f"values[{n!r}]", v) for n, v in given.items()})
-
-
-def _integers(where: str, given: object) -> tuple[int, ...]:
-    if isinstance(given, str | bytes) or not isinstance(given, Iterable):
-        raise RequestError(f"search_params: {where} is {given!r}: give a list such as [32, 64]")
-    listed = tuple(dict.fromkeys(_integer(where, value, 1) for value in given))
-    if not listed:
-        raise RequestError(f"search_params: {where} is empty: give a list such as [32, 64]")
-    return listed
-
-
-def _integer(where: str, value: object, least: int) -> int:
-    if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < least:
-        raise RequestError(
-            f"search_params: {where} has {value!r}: give an integer of at least {least}"
-        )
-    return int(value)
-
-
-def _positive(where: str, value: object) -> float | None:
-    if value is None:
-        return None
-    if isinstance(value, bool) or not isinstance(value, int | float) or not value > 0:
-        raise RequestError(f"search_params: {where} is {value!r}: give a number above 0")
-    return float(value)
-
-
-def _flag(where: str, value: object) -> bool:
-    if not isinstance(value, bool | int) or value not in (0, 1):
-        raise RequestError(f"search_params: {where} is {value!r}: give True or False")
-    return bool(value)
-
-
-def _one_of(where: str, value: object, allowed: Sequence[str]) -> Any:
-    if value not in allowed:
-        raise RequestError(
-            f"search_params: {where} is {value!r}: use one of {', '.join(allowed)}"
-            f"{did_you_mean(str(value), allowed)}"
-        )
-    return value
-
-
-def _callable(where: str, value: object) -> Callable[..., object] | None:
-    if value is not None and not callable(value):
-        raise RequestError(f"search_params: {where} is {value!r}: give a function")
-    return value
-
-
-def _tolerances(given: object) -> Mapping[str, tuple[float, float]] | None:
-    if given is None:
-        return None
-    if not isinstance(given, Mapping) or not all(
-        isinstance(pair, Sequence) and len(pair) == 2 for pair in given.values()
-    ):
-        raise RequestError(
-            f"search_params: tolerances is {given!r}: give a dict of dtype to (relative, "
-            f"absolute), such as {{'float16': (1e-2, 1e-2)}}"
-        )
-    return {str(name): (float(pair[0]), float(pair[1])) for name, pair in given.items()}
+    return MappingProxyType({n: integers(f"values[{n!r}]", v) for n, v in given.items()})
 
 
 def _buckets(given: object, arguments: Sequence[str]) -> Mapping[str, Bucket]:
@@ -308,7 +257,7 @@ def _buckets(given: object, arguments: Sequence[str]) -> Mapping[str, Bucket]:
                 f"edges or a function"
             )
         if edges:
-            _integers(f"key_buckets[{name!r}]", bucket)
+            integers(f"key_buckets[{name!r}]", bucket)
     return dict(given)
 
 
