@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -13,13 +13,14 @@ from ascend_autotune.hooks.calls import KernelCall
 from ascend_autotune.hooks.candidates import Candidates
 from ascend_autotune.hooks.choosing import middle_tile
 from ascend_autotune.hooks.decision import Decision, triton_config
-from ascend_autotune.hooks.devices import device_for, launch_of
+from ascend_autotune.hooks.devices import device_for, info_for, launch_of
 from ascend_autotune.hooks.kept import Kept
 from ascend_autotune.hooks.printing import Printer
+from ascend_autotune.hooks.reports import complete, nothing_runs, stock_timings, without_timing
 from ascend_autotune.hooks.situation import Situation
 from ascend_autotune.hooks.target import active_target
 from ascend_autotune.search.config import Config
-from ascend_autotune.search.result import SearchResult, Trial
+from ascend_autotune.search.result import SearchResult
 from ascend_autotune.search.store import Winner
 
 if TYPE_CHECKING:
@@ -99,12 +100,12 @@ def _tuned(
     store = Kept(tuner, here, found, key) if tuner.keeps_results else None
     restored = store.restored() if store is not None else None
     if restored is not None and not roles.too_small(restored.config):
-        kept = _without_timing(
+        kept = without_timing(
             here, found, key, restored.config, "kept by an earlier process (cache_results)"
         )
         return _decision(here, found, restored.config, replace(kept, best_ms=restored.time_ms))
     if not found.configs:
-        raise _nothing(here, found.trials)
+        raise nothing_runs(here, found.trials)
     unsure = roles.said(here.call.info.name) if roles.unsure else ""
     if tuner.hints.mode == "static":
         if unsure:
@@ -144,30 +145,16 @@ def _tuned(
                 progress=watcher,
                 lessons=tuner.lessons,
             )
-    result = _complete(result, found)
+    result = complete(result, found)
     if result.best is None:
         if result.ended == "interrupted" and found.default is not None:
             return replace(_decision(here, found, found.default, result), kept=False)
-        raise _nothing(here, result.trials)
+        raise nothing_runs(here, result.trials)
     if store is not None and result.complete:
         store.keep(Winner(result.best, result.best_ms))
     tuner.bench_time = result.seconds
-    tuner.configs_timings = _stock_timings(found, result)
+    tuner.configs_timings = stock_timings(found, result)
     return _decision(here, found, result.best, result)
-
-
-def _stock_timings(found: Candidates, result: SearchResult) -> dict[Any, list[float]]:
-    """Times as stock Triton keeps them: per triton.Config the median, low and high, in ms."""
-    return {
-        found.originals.get(trial.config)
-        or triton_config(trial.config.candidate, trial.config.profile): [
-            trial.time_ms,
-            trial.low_ms if trial.low_ms is not None else trial.time_ms,
-            trial.high_ms if trial.high_ms is not None else trial.time_ms,
-        ]
-        for trial in result.trials
-        if trial.time_ms is not None
-    }
 
 
 def _usable(tuner: SearchTuner, here: Situation) -> tuple[Candidates, Roles]:
@@ -179,28 +166,6 @@ def _usable(tuner: SearchTuner, here: Situation) -> tuple[Candidates, Roles]:
         return found, Roles()
     roles = check_tiles(tuner, here, found)
     return _candidates.narrowed(found, roles.at_least, roles.unsure, here), roles
-
-
-def _complete(result: SearchResult, found: Candidates) -> SearchResult:
-    """The result with what was pruned before the search, and what had to be said."""
-    if found.handwritten:  # its configs are no product of candidates and profiles
-        tried = tuple(trial for trial in result.trials if trial.fate != "not tried")
-        result = replace(result, trials=tried)
-    seen = {trial.config for trial in result.trials}
-    before = tuple(trial for trial in found.trials if trial.config not in seen)
-    stats = {**result.stats, **found.stats}
-    stats["pruned"] = int(str(result.stats.get("pruned", 0))) + sum(
-        trial.fate == "pruned" for trial in before
-    )
-    stats["merged"] = int(str(result.stats.get("merged", 0))) + sum(
-        trial.fate == "merged" for trial in before
-    )
-    return replace(
-        result,
-        trials=(*result.trials, *before),
-        notices=(*found.notices, *result.notices),
-        stats=stats,
-    )
 
 
 def _decision(
@@ -225,30 +190,9 @@ def _decision(
 def _untimed(here: Situation, found: Candidates, key: tuple[object, ...], why: str) -> Decision:
     """Without a measurement: the first handwritten config, else the likeliest tile that fits."""
     if not found.configs:
-        raise _nothing(here, found.trials)
+        raise nothing_runs(here, found.trials)
     best = _likeliest(here, found)
-    return _decision(here, found, best, _without_timing(here, found, key, best, why))
-
-
-def _without_timing(
-    here: Situation, found: Candidates, key: tuple[object, ...], best: Config, why: str
-) -> SearchResult:
-    """The report where nothing was timed; `why` says how `best` was come by."""
-    listed = found.configs if len(found.configs) <= _candidates.LISTED else ()
-    return SearchResult(
-        kernel=here.call.info.name,
-        key=key,
-        device=_info(here),
-        best=best,
-        best_ms=None,
-        trials=(*(Trial(config, "not tried") for config in listed), *found.trials),
-        complete=True,
-        ended=why,
-        seconds=0.0,
-        family=here.family,
-        stats={"measured": 0, **found.stats},
-        notices=found.notices,
-    )
+    return _decision(here, found, best, without_timing(here, found, key, best, why))
 
 
 def _likeliest(here: Situation, found: Candidates) -> Config:
@@ -260,18 +204,12 @@ def _likeliest(here: Situation, found: Candidates) -> Config:
     problem = found.problem(here, ())
     if problem.workload is None and found.default is not None:
         return found.default
-    field = tile_field(problem, _info(here), here.hints.seed)
+    field = tile_field(problem, info_for(here.target), here.hints.seed)
     ordered = sorted(range(len(field.configs)), key=lambda i: float(field.prior[i]))
     # Nothing tells whether an undecided tile compiles before the launch does: a sure one first.
     looked_at = [field.configs[i] for i in ordered[:LOOKED_AT]]
     sure = (c for c in looked_at if here.status(c) in ("feasible", ""))
     return next(sure, found.default or looked_at[0])
-
-
-def _info(here: Situation) -> Any:
-    from ascend_autotune.hooks.devices import info_for
-
-    return info_for(here.target)
 
 
 def _fallen_back(tuner: SearchTuner, here: Situation, error: Exception) -> Decision:
@@ -285,7 +223,7 @@ def _fallen_back(tuner: SearchTuner, here: Situation, error: Exception) -> Decis
         best = found.configs[0] if found.handwritten else found.default or found.configs[0]
         warn_once(tuner, f"{said}; runs with {best}")
         return replace(_decision(here, found, best, None), kept=False)
-    raise _nothing(here, found.trials) from error
+    raise nothing_runs(here, found.trials) from error
 
 
 def warn_once(tuner: SearchTuner, message: str) -> None:
@@ -309,17 +247,3 @@ def _notice(tuner: SearchTuner, here: Situation, found: Candidates) -> None:
 
 LOOKED_AT = 64
 """So many likely tiles are asked for one that is sure to fit."""
-LISTED = 24
-"""So many configs are listed one by one where none can run."""
-
-
-def _nothing(here: Situation, trials: Sequence[Trial]) -> NoConfigRuns:
-    """What was tried, and why each failed."""
-    name, shown = here.call.info.name, [trial for trial in trials if trial.reason]
-    lines = [f"{name}: no config can run on {here.target.arch}; of {len(shown)} tried:"]
-    lines += [f"  {trial.config}: {' '.join(trial.reason.split())}" for trial in shown[:LISTED]]
-    if len(shown) > LISTED:
-        lines.append(f"  and {len(shown) - LISTED} more")
-    if not trials:
-        lines = [f"{name}: the search is empty: constraints or prune_configs_by leave no config"]
-    return NoConfigRuns("\n".join(lines))
