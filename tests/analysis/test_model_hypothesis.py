@@ -6,7 +6,7 @@ from functools import cache
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given, reject, settings
 from hypothesis import strategies as st
 
 pytest.importorskip("triton")
@@ -15,6 +15,7 @@ from triton._C import libtriton
 
 from ascend_autotune.analysis.assessing import judge_footprint
 from ascend_autotune.analysis.chips import chip
+from ascend_autotune.analysis.flavour import detect
 from ascend_autotune.analysis.footprint import measure
 from ascend_autotune.analysis.kernel import make_instance
 from ascend_autotune.analysis.options import CompileOptions
@@ -43,6 +44,8 @@ def verdicts(kernel: RandomKernel, multibuffer: bool) -> list[tuple[int, str, Tt
         try:
             ttir = program(kernel, size)
         except FrontEndError as error:
+            if "Expected dtype" in str(error) and not detect().ascend:
+                reject()  # other Tritons take the exponential of fp32 and fp64 alone
             assert "numel" in str(error), kernel.source
             break
         footprint = measure(parse_module(ttir.generic), CHIP, options)
