@@ -22,6 +22,10 @@ class NoPerformanceTile(RequestError):
     """A searched parameter changes the kernel's result, and no reference_fn was given."""
 
 
+class ReferenceFailed(RequestError):
+    """reference_fn raised, or its answer does not say what the kernel must write."""
+
+
 class FlavourError(AscendAutotuneError):
     """No Triton is installed, or two builds of it overwrite each other (CLI: exit 2)."""
 
@@ -39,4 +43,9 @@ class JudgeUnavailable(AscendAutotuneError):
 
 
 class NoConfigRuns(AscendAutotuneError, RuntimeError):
-    """No config of a tuned kernel can run; the message lists what was tried and why it failed."""
+    """No config of a tuned kernel can run; the message lists what was tried and why it failed.
+
+    `search` is the report of the search that came to that.
+    """
+
+    search: object = None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from operator import index
 from typing import Any
 
 from ascend_autotune.analysis.calling import Call, bind_call
@@ -79,7 +80,7 @@ class KernelCall:
             except Exception:
                 return None  # the launch itself will say what is wrong with it
         try:
-            return tuple(int(dim) for dim in grid)
+            return tuple(index(dim) for dim in grid)
         except (TypeError, ValueError):
             return None
 

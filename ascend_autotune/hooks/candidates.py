@@ -266,4 +266,10 @@ def _options(config: Any) -> dict[str, object]:
 
 
 def reasons_of(reasons: Sequence[Any]) -> str:
-    return "; ".join(str(reason.text) for reason in reasons)
+    """Why, and where in the kernel's source; "" of its own file and line where not known."""
+    said = []
+    for reason in reasons:
+        at = reason.location if reason.code == "front_end" else None
+        where = f" (at {at.file}:{at.line})" if at is not None and at.line else ""
+        said.append(f"{reason.text}{where}")
+    return "; ".join(said)

@@ -9,6 +9,12 @@ from typing import Any
 from ascend_autotune.analysis.suggest import did_you_mean
 from ascend_autotune.errors import RequestError
 
+# As torch names them.
+_DTYPES = (
+    *("float64", "float32", "float16", "bfloat16", "float8_e4m3fn", "float8_e5m2", "bool"),
+    *(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)),
+)
+
 
 def integers(where: str, given: object) -> tuple[int, ...]:
     if isinstance(given, str | bytes) or not isinstance(given, Iterable):
@@ -44,8 +50,7 @@ def flag(where: str, value: object) -> bool:
 def one_of(where: str, value: object, allowed: Sequence[str]) -> Any:
     if value not in allowed:
         raise RequestError(
-            f"search_params: {where} is {value!r}: use one of {', '.join(allowed)}"
-            f"{did_you_mean(str(value), allowed)}"
+            f"search_params: {where} is {value!r}{did_you_mean(str(value), allowed)}"
         )
     return value
 
@@ -66,4 +71,12 @@ def tolerances(given: object) -> Mapping[str, tuple[float, float]] | None:
             f"search_params: tolerances is {given!r}: give a dict of dtype to (relative, "
             f"absolute), such as {{'float16': (1e-2, 1e-2)}}"
         )
-    return {str(name): (float(pair[0]), float(pair[1])) for name, pair in given.items()}
+    pairs = {str(name): (float(pair[0]), float(pair[1])) for name, pair in given.items()}
+    for name, pair in pairs.items():
+        if name not in _DTYPES:
+            raise RequestError(
+                f"search_params: tolerances names no dtype: {name!r}{did_you_mean(name, _DTYPES)}"
+            )
+        if not min(pair) >= 0:
+            raise RequestError(f"search_params: tolerances[{name!r}] is {pair}: give 0 or more")
+    return pairs

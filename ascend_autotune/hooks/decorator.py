@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import wraps
 from typing import Any
 
-from ascend_autotune.hooks.asking import wants_search
+from ascend_autotune.hooks.asking import complain, wants_search
 from ascend_autotune.hooks.installing import OFF
 
 # Positional order of triton 3.2; 3.5 to 3.9 have `cache_results` last, triton-ascend `hints` third.
@@ -39,10 +39,14 @@ def make_autotune(stock: Callable[..., Any]) -> Callable[..., Any]:
         given = bind(order, args, kwargs)
 
         def decorate(fn: Any) -> Any:
-            if wants_search(given.get("hints")) and os.environ.get(OFF) != "0":
+            if os.environ.get(OFF) == "0":
+                return plain(stock, order, given)(fn)
+            if wants_search(given.get("hints")):
                 from ascend_autotune.hooks.tuner import make_tuner
 
                 return make_tuner(fn, given)
+            if given.get("hints"):
+                complain(given["hints"])
             return plain(stock, order, given)(fn)
 
         return decorate

@@ -17,7 +17,9 @@ from ascend_autotune.search.config import Config
 from ascend_autotune.search.result import SearchResult, Trial
 
 LISTED = 24
-"""So many configs are listed one by one where none can run."""
+"""So many reasons are listed where no config can run."""
+NAMED = 4
+"""Of configs that failed alike so many are named."""
 
 
 def complete(result: SearchResult, found: Candidates) -> SearchResult:
@@ -78,12 +80,32 @@ def stock_timings(found: Candidates, result: SearchResult) -> dict[Any, list[flo
 
 
 def nothing_runs(here: Situation, trials: Sequence[Trial]) -> NoConfigRuns:
-    """What was tried, and why each failed."""
+    """What was tried, and why each failed; configs that failed alike in one line."""
     name, shown = here.call.info.name, [trial for trial in trials if trial.reason]
+    alike: dict[str, list[Trial]] = {}
+    for trial in shown:
+        alike.setdefault(" ".join(trial.reason.split()), []).append(trial)
     lines = [f"{name}: no config can run on {here.target.arch}; of {len(shown)} tried:"]
-    lines += [f"  {trial.config}: {' '.join(trial.reason.split())}" for trial in shown[:LISTED]]
-    if len(shown) > LISTED:
-        lines.append(f"  and {len(shown) - LISTED} more")
+    for reason, group in list(alike.items())[:LISTED]:
+        others = len(group) - NAMED
+        form = "{}" if len(group) == 1 else "[{}]"
+        named = ", ".join(form.format(trial.config) for trial in group[:NAMED])
+        lines.append(f"  {named}{f' and {others} more' if others > 0 else ''}: {reason}")
+    if len(alike) > LISTED:
+        lines.append(f"  and {len(alike) - LISTED} other reasons")
     if not trials:
         lines = [f"{name}: the search is empty: constraints or prune_configs_by leave no config"]
-    return NoConfigRuns("\n".join(lines))
+    error = NoConfigRuns("\n".join(lines))
+    error.search = SearchResult(
+        kernel=name,
+        key=(),
+        device=info_for(here.target),
+        best=None,
+        best_ms=None,
+        trials=tuple(trials),
+        complete=True,
+        ended="no config can run",
+        seconds=0.0,
+        family=here.family,
+    )
+    return error

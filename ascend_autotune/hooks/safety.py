@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING
 
-from ascend_autotune.errors import NoPerformanceTile, RequestError
+from ascend_autotune.errors import NoPerformanceTile, ReferenceFailed, RequestError
 from ascend_autotune.hooks.candidates import LISTED, Candidates, below
 from ascend_autotune.hooks.devices import run_config
 from ascend_autotune.hooks.situation import Situation
@@ -92,7 +92,13 @@ def _ask(reference: Callable[..., object], here: Situation) -> object:
     by_name |= {
         n: v for n, v in given.items() if n in call.kwargs and n not in call.info.constexprs
     }
-    return reference(*by_position, **by_name)
+    try:
+        return reference(*by_position, **by_name)
+    except Exception as error:
+        raise ReferenceFailed(
+            f"reference_fn of {call.info.name} fails: {type(error).__name__}: {error} (it gets "
+            f"{len(by_position)} arguments by position, by name: {', '.join(by_name) or 'none'})"
+        ) from error
 
 
 @dataclass(frozen=True)

@@ -107,7 +107,7 @@ class Situation:
         for value in (16, 64, 128, 1):
             tile = {
                 name: min(values, key=lambda v: abs(v - value))
-                for name, values in self.hints.space(dots=True).items()
+                for name, values in self.hints.space(dots=False).items()
                 if name in self.searched
             }
             program = assessor.program(tile)

@@ -14,6 +14,7 @@ from typing import Any
 from triton.runtime.autotuner import Autotuner
 from triton.runtime.jit import KernelInterface
 
+from ascend_autotune.analysis.judge.flags import OPTIONS
 from ascend_autotune.analysis.kernel import KernelInfo, describe, unwrap
 from ascend_autotune.analysis.request import RECORD
 from ascend_autotune.analysis.suggest import did_you_mean
@@ -94,6 +95,8 @@ class SearchTuner(Autotuner):  # type: ignore[misc]
         try:
             chosen = self._chosen[self._readers[len(args), tuple(kwargs)](args, kwargs)]
         except (KeyError, TypeError):
+            chosen = None  # outside of this handler, so that its errors are not shown as causes
+        if chosen is None:
             return self._first_run(args, kwargs)
         return self._launch(chosen, args, kwargs)
 
@@ -183,7 +186,12 @@ class SearchTuner(Autotuner):  # type: ignore[misc]
         with known.lock:
             if known.decision is None or not tuning.still_holds(self, call, known.decision):
                 before = self.trials
-                decision = tuning.tune(self, call, key)
+                try:
+                    decision = tuning.tune(self, call, key)
+                except Exception as error:
+                    # What `explain` shows of a call that failed is that call.
+                    self.__ascend_autotune_record__ = tuning.failed_record(self, call, error)
+                    raise
                 if decision.kept:
                     known.decision = decision
                     self.cache[key] = decision.config
@@ -292,6 +300,16 @@ def make_tuner(fn: Any, given: Decorated) -> Any:
                     f"{where}: {info.name} has no argument {name!r}"
                     f"{did_you_mean(str(name), info.arguments)}"
                 )
+    for config in given.get("configs") or ():
+        for name in config.kwargs:
+            if name not in info.arguments and name not in OPTIONS:
+                raise RequestError(
+                    f"configs: {info.name} has no parameter {name!r}"
+                    f"{did_you_mean(str(name), info.constexprs)}"
+                )
+    for name in hints.key_buckets:
+        if name not in (given.get("key") or ()):
+            raise RequestError(f"search_params: key_buckets names {name!r}, which is not in key")
     return SearchTuner(fn, given, info, hints)
 
 

@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from ascend_autotune.errors import NoConfigRuns, NoPerformanceTile
+from ascend_autotune.errors import NoConfigRuns, NoPerformanceTile, ReferenceFailed
 from ascend_autotune.hooks import candidates as _candidates
 from ascend_autotune.hooks.calls import KernelCall
 from ascend_autotune.hooks.candidates import Candidates
 from ascend_autotune.hooks.choosing import middle_tile
-from ascend_autotune.hooks.decision import Decision, triton_config
+from ascend_autotune.hooks.decision import Decision, lasting_grid, triton_config
 from ascend_autotune.hooks.devices import device_for, info_for, launch_of
 from ascend_autotune.hooks.kept import Kept
 from ascend_autotune.hooks.printing import Printer
@@ -71,13 +71,14 @@ def tune(tuner: SearchTuner, call: KernelCall, key: tuple[object, ...]) -> Decis
     """Prune, search, decide. What goes wrong costs the tuning, not the call.
 
     Raises `NoConfigRuns` where nothing can run, `NoPerformanceTile` for a parameter whose search
-    would change the result, and under `strict` whatever went wrong.
+    would change the result, `ReferenceFailed` for a reference that cannot be asked, and under
+    `strict` whatever went wrong.
     """
     printer = Printer(tuner)
     here = situation(tuner, call)
     try:
         decision = _tuned(tuner, here, key, printer)
-    except (NoConfigRuns, NoPerformanceTile):
+    except (NoConfigRuns, NoPerformanceTile, ReferenceFailed):
         raise
     except Exception as error:
         if tuner.hints.strict:
@@ -155,6 +156,20 @@ def _tuned(
     tuner.bench_time = result.seconds
     tuner.configs_timings = stock_timings(found, result)
     return _decision(here, found, result.best, result)
+
+
+def failed_record(tuner: SearchTuner, call: KernelCall, error: Exception) -> dict[str, Any]:
+    """What `explain(kernel)` reads after a call for which nothing could run."""
+    here = situation(tuner, call)
+    bound = here.call.bound if here.program is not None else None
+    return {
+        "signature": dict(bound.signature) if bound else {},
+        "constants": dict(bound.constants) if bound else {},
+        "target": here.target.arch,
+        "compile_options": here.compile_options({}),
+        "grid": lasting_grid(call),
+        "search": getattr(error, "search", None),
+    }
 
 
 def _usable(tuner: SearchTuner, here: Situation) -> tuple[Candidates, Roles]:

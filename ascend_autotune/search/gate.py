@@ -6,7 +6,7 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from ascend_autotune.errors import RequestError
+from ascend_autotune.errors import ReferenceFailed
 from ascend_autotune.search.buffers import Buffers
 from ascend_autotune.search.comparing import Difference, compared, dtype_of, spread
 from ascend_autotune.search.config import Config
@@ -35,8 +35,8 @@ class Gate:
     what hung in a worker must not be launched here for a comparison.
 
     `tolerances`: by dtype (relative, absolute), in place of `comparing.TOLERANCES`. After each
-    call the tensors are as they were. Raises `RequestError` where the reference's answer does not
-    fit the kernel, and `ConfigFailed` of another kind for a config that does not run.
+    call the tensors are as they were. Raises `ReferenceFailed` where the reference's answer does
+    not fit the kernel, and `ConfigFailed` of another kind for a config that does not run.
     """
 
     def __init__(
@@ -180,19 +180,19 @@ def _kept(first: Mapping[str, Any], second: Mapping[str, Any], name: str, left: 
 def by_name(given: object, written: Sequence[str]) -> dict[str, Any]:
     """What a reference returned, by the name of the tensor that must hold it.
 
-    Raises `RequestError` where it does not say which.
+    Raises `ReferenceFailed` where it does not say which.
     """
     if isinstance(given, Mapping):
         unknown = [name for name in given if name not in written]
         if unknown:
-            raise RequestError(
+            raise ReferenceFailed(
                 f"reference_fn returned {', '.join(map(repr, unknown))}, which the kernel does "
                 f"not write (it writes {', '.join(written)})"
             )
         return dict(given)
     values = tuple(given) if isinstance(given, tuple | list) else (given,)
     if len(values) != len(written) or not all(hasattr(value, "shape") for value in values):
-        raise RequestError(
+        raise ReferenceFailed(
             f"reference_fn returned {len(values)} values, the kernel writes {len(written)} "
             f"tensors: {', '.join(written)}; return one for each, or a dict by name"
         )
@@ -201,7 +201,7 @@ def by_name(given: object, written: Sequence[str]) -> dict[str, Any]:
 
 def _same_shape(name: str, wanted: Any, written: Any) -> None:
     if tuple(wanted.shape) != tuple(written.shape):
-        raise RequestError(
+        raise ReferenceFailed(
             f"reference_fn: {name} has the shape {tuple(wanted.shape)}, the kernel writes "
             f"{tuple(written.shape)}"
         )

@@ -131,3 +131,23 @@ def test_some_fields_may_stand_outside() -> None:
     assert parse({"params": ["BLOCK_M"]}, strict=True, mode="static").mode == "static"
     assert "twice" in message({"params": ["BLOCK_M"], "mode": "prune"}, mode="static")
     assert "belongs inside" in message({"params": ["BLOCK_M"]}, values=[16])
+
+
+@pytest.mark.parametrize(
+    ("hints", "mend"),
+    [
+        ({"search_parms": {"params": ["BLOCK"]}}, "did you mean 'search_params'"),
+        ({"params": ["BLOCK"]}, "belongs inside search_params"),
+        (["BLOCK"], "give a dict"),
+    ],
+)
+def test_hints_that_were_meant_for_a_search_are_not_stock_ones(hints: object, mend: str) -> None:
+    from ascend_autotune.hooks.asking import complain
+
+    with pytest.raises(RequestError, match=mend):
+        complain(hints)
+
+
+def test_tolerances_name_dtypes() -> None:
+    assert "float32" in message({"params": ["BLOCK_M"], "tolerances": {"fp33": (0, 0)}})
+    assert "0 or more" in message({"params": ["BLOCK_M"], "tolerances": {"float32": (-1, 0)}})

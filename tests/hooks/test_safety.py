@@ -175,6 +175,16 @@ def test_a_block_that_has_to_cover_a_row_is_never_smaller(mode: str) -> None:
     assert fates(kernel)[1024] == {"pruned"}
 
 
+def test_a_broken_reference_is_an_error_and_nothing_runs() -> None:
+    """Falling back would run a parameter that changes the result, unchecked."""
+    x, y = torch.ones(SIZE), torch.zeros(SIZE)
+    for reference in (lambda x, y, n: x.douple(), lambda x: x, lambda *args: None):
+        kernel = tuned(block_sums, [128, 256], reference_fn=reference)
+        with pytest.raises(RequestError, match="reference_fn"):
+            kernel[grid](x, y, SIZE)
+        assert not y.any()
+
+
 def undecided(kernel: Any, x: Any, y: Any) -> bool:
     from ascend_autotune.analysis.performance_tiles import check_performance_tiles
     from ascend_autotune.analysis.request import resolve

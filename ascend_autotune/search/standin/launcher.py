@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import math
 import os
+from operator import index
 from typing import TYPE_CHECKING, Any
 
 from ascend_autotune.search.standin.model import Launch, duration
@@ -45,7 +46,7 @@ class Launcher:
     ) -> None:
         """Launch over the grid. Raises RuntimeError for a grid that the chip does not take,
         TypeError for an argument that is no pointer where one is due."""
-        grid = (int(x), int(y), int(z))
+        grid = (index(x), index(y), index(z))  # a launcher takes whole numbers only
         programs = math.prod(grid)
         if programs <= 0:
             return
