@@ -37,12 +37,14 @@ def quiet_environment(monkeypatch: pytest.MonkeyPatch, triton_cache: Path) -> No
 
 
 @pytest.fixture
-def uninstalled(quiet_environment: None) -> Iterator[None]:
+def uninstalled(quiet_environment: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Triton as it is without the hook; afterwards as it was before."""
     before = installed()
     uninstall()
     yield
     uninstall()
+    for name in ("ASCEND_AUTOTUNE", "ASCEND_AUTOTUNE_DEVICE"):  # as the test may have set them
+        monkeypatch.delenv(name, raising=False)
     if before:
         install()
 
