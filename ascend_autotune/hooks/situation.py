@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import SimpleNamespace
@@ -219,7 +219,8 @@ def installed_options(target: Target) -> frozenset[str]:
 
 def launch_options(target: Target) -> frozenset[str]:
     """The keywords that the installed backend takes at a launch; empty where it cannot be asked."""
-    return frozenset(_backend_options(target)) | _TAKEN if _backend_options(target) else frozenset()
+    known = frozenset(_backend_options(target))
+    return known | _TAKEN if known else known
 
 
 def _backend_options(target: Target) -> Mapping[str, object]:
@@ -242,8 +243,3 @@ def _compiler_flags(arch: str) -> frozenset[str] | None:
     except AscendAutotuneError:
         return None
     return found.compiler.flags | found.adapter.flags
-
-
-def values_of(configs: Sequence[Any]) -> list[dict[str, object]]:
-    """Each triton.Config as launch keywords."""
-    return [dict(config.all_kwargs()) for config in configs]
