@@ -16,7 +16,8 @@ from tests.search.clocks import FakeClock, FakeKernel
 from tests.search.standin.conftest import _missing
 
 ISOLATED = Path(__file__).parents[1] / "isolated.py"
-ROOMY, TIGHT = Limits(), Limits(compile_s=1.0, launch_s=1.0)
+ROOMY = Limits()
+TIGHT = {"compile_hang": Limits(compile_s=1.0), "launch_hang": Limits(launch_s=1.0)}
 FAULTS = {
     "compile_error": "compile",
     "compile_hang": "timeout",
@@ -40,8 +41,7 @@ def test_a_search_survives_every_fault(triton_cache: Path, monkeypatch: pytest.M
     with Isolation(Job(f"{ISOLATED}:OnStandin"), lambda config: (4,), ROOMY) as isolation:
 
         def first(config: Config) -> None:
-            hangs = str(config.candidate["fault"]).endswith("hang")
-            isolation.limits = TIGHT if hangs else ROOMY
+            isolation.limits = TIGHT.get(str(config.candidate["fault"]), ROOMY)
             try:
                 isolation.first(config)
             except ConfigFailed as failure:
