@@ -25,7 +25,7 @@ from ascend_autotune.search.timing import (
     Event,
     Plan,
     Timing,
-    median,
+    middle,
     quantile,
     time_launch,
 )
@@ -169,7 +169,7 @@ class Profiler:
         with tempfile.TemporaryDirectory(prefix="ascend_autotune_profile_") as folder:
             self._profile(launch, before, folder)
             times = sorted(kernel_times(Path(folder), self.kernel, PROFILED))
-        return Timing(median(times), quantile(times, 0.2), quantile(times, 0.8), len(times))
+        return Timing(middle(times), quantile(times, 0.2), quantile(times, 0.8), len(times))
 
     def _profile(
         self, launch: Callable[[], object], before: Callable[[], object] | None, folder: str

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import random
+import statistics
+
 import pytest
 from clocks import FakeClock, FakeKernel, noisy
 
@@ -14,6 +17,7 @@ from ascend_autotune.search.timing import (
     ROUNDS,
     Plan,
     median,
+    middle,
     quantile,
     settled,
     time_launch,
@@ -45,6 +49,27 @@ def test_a_median_bears_outliers() -> None:
     timing = time_launch(kernel, clock)
     assert timing.median == pytest.approx(1.0)
     assert timing.outliers > 0 and timing.high < 2
+
+
+def test_a_kernel_of_two_speeds_is_timed_alike_every_time() -> None:
+    runs = [
+        [draw.choice((79.7, 80.3)) for _ in range(400)] for draw in map(random.Random, range(20))
+    ]
+    middles = [middle(sorted(times)) for times in runs]
+    assert statistics.pstdev(middles) < 0.6 * statistics.pstdev(map(median, runs))
+    kernel = FakeKernel(clock := FakeClock(), lambda run: 79.7 if run % 11 < 6 else 80.3)
+    assert 79.7 < time_launch(kernel, clock).median < 80.3
+
+
+def test_the_middle_is_the_median_of_few() -> None:
+    for times in (
+        [3.0],
+        [1.0, 2.0],
+        [1.0, 2.0, 9.0],
+        [1.0, 2.0, 3.0, 9.0],
+        [1.0, 2.0, 3.0, 8.0, 9.0],
+    ):
+        assert middle(times) == median(times)
 
 
 def test_a_drift_is_timed_again() -> None:
