@@ -114,10 +114,15 @@ def test_an_interrupt_leaves_no_worker_behind(isolation: Isolation, log: Path) -
         os.kill(os.getpid(), signal.SIGINT)
 
     thread = threading.Thread(target=interrupt)
-    thread.start()
-    with pytest.raises(KeyboardInterrupt):
-        isolation.first(config("launch_hang"))
-    thread.join()
+    # A shell's background jobs start with Ctrl-C ignored.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        thread.start()
+        with pytest.raises(KeyboardInterrupt):
+            isolation.first(config("launch_hang"))
+        thread.join()
+    finally:
+        signal.signal(signal.SIGINT, before)
     with pytest.raises(ProcessLookupError):
         os.kill(pid, 0)
     isolation.first(config("after"))  # a fresh one, should anybody go on
