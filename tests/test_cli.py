@@ -52,6 +52,23 @@ def test_prune_exits_by_its_survivors(capsys: pytest.CaptureFixture[str]) -> Non
     assert code == 1 and "Nothing in this space can run" in out
 
 
+def test_a_program_that_does_not_compile_is_told_with_its_line(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    file = tmp_path / "broken.py"
+    file.write_text(
+        "import triton\nimport triton.language as tl\n\n\n@triton.jit\n"
+        "def broken(x_ptr, BLOCK: tl.constexpr):\n"
+        "    tl.store(x_ptr + tl.arange(0, BLOCK), factor)\n"
+    )
+    argv = [f"{file}:broken", "--arg", "x_ptr=*fp32"]
+    for sizes in ("16,32", ",".join(str(1 << n) for n in range(20))):  # a list, and counts
+        code, out, _ = run(capsys, "prune", *argv, "--space", f"BLOCK={sizes}")
+        assert code == 1 and "factor is not defined (at" in out and "broken.py:7)" in out
+    code, out, _ = run(capsys, "explain", *argv, "--const", "BLOCK=64")
+    assert code == 1 and "compiles (factor is not defined)" in out and "become smaller" not in out
+
+
 def test_prune_as_json(capsys: pytest.CaptureFixture[str]) -> None:
     argv = ["--space", "BLOCK=16, 1024", "--space", "num_warps=4,8", "--json"]
     argv += ["--grid", "cdiv(2097152, BLOCK)", "--compile-option", "multibuffer=false"]

@@ -259,10 +259,10 @@ def _neighbour(found: Neighbour) -> str:
     if found.refused is not None:
         why = f" ({found.reason.text})" if found.reason is not None else ""
         if found.fits is None and found.open is None:
-            return (
-                f"{name}: no value from {found.value} down to {found.refused} fits: another "
-                f"parameter must become smaller{why}"
-            )
+            tried = f"{name}: no value from {found.value} down to {found.refused}"
+            if found.reason is not None and found.reason.code == "front_end":
+                return f"{tried} compiles{why}"
+            return f"{tried} fits: another parameter must become smaller{why}"
         parts.append(f"{found.refused} does not{why}")
     else:
         parts.append("nothing larger was tried")

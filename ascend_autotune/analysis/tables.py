@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from ascend_autotune.analysis.places import place
 from ascend_autotune.analysis.text import WIDTH, table, width, wrap
 from ascend_autotune.analysis.verdict import Reason, Verdict
 
@@ -118,9 +119,16 @@ def _fate(verdict: Verdict, numbers: Mapping[tuple[object, ...], int]) -> str:
 
 def _short(reason: Reason) -> str:
     if reason.memory is None or reason.required_bytes is None or reason.available_bytes is None:
-        return f"{reason.code}, {reason.text}"
+        return f"{reason.code}, {_said(reason)}"
     verb = "needs" if reason.code == "overflow" else "may need up to"
     return f"{reason.memory} {verb} {reason.required_bytes:,} of {reason.available_bytes:,} bytes"
+
+
+def _said(reason: Reason) -> str:
+    """Its text; of a program that does not compile, the line too."""
+    if reason.code != "front_end" or reason.location is None or not reason.location.line:
+        return reason.text
+    return f"{reason.text} (at {place(reason.location.file, reason.location.line, 40)})"
 
 
 def _map(result: PruneResult, columns: int) -> list[str]:
@@ -187,7 +195,7 @@ def _figures(members: Sequence[tuple[Verdict, Reason | None]]) -> str:
     needs = sorted(r.required_bytes for r in reasons if r.required_bytes is not None)
     if not needs or needs[0] == needs[-1]:
         same = len({reason.text for reason in reasons}) == 1
-        return reasons[0].text if same else f"such as: {reasons[0].text}"
+        return _said(reasons[0]) if same else f"such as: {_said(reasons[0])}"
     first = reasons[0]
     verb = "needs" if first.code == "overflow" else "may need up to"
     return (

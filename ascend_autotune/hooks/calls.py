@@ -10,6 +10,7 @@ from typing import Any
 
 from ascend_autotune.analysis.calling import Call, bind_call
 from ascend_autotune.analysis.kernel import KernelInfo
+from ascend_autotune.errors import RequestError
 from ascend_autotune.hooks.reading import options_of
 
 
@@ -89,14 +90,23 @@ def _itself(value: Any) -> object:
     return value
 
 
-def bucket_of(bucket: Any) -> Callable[[Any], object]:
-    """A function from an argument's value to its bucket.
+def bucket_of(name: str, bucket: Any) -> Callable[[Any], object]:
+    """A function from the value of the argument `name` to its bucket.
 
     "pow2": the next power of two. Edges: the first edge that is at least the value, and
-    beyond the last the value's own next power of two.
+    beyond the last the value's own next power of two. A callable's own errors become
+    `RequestError`.
     """
     if callable(bucket):
-        return bucket  # type: ignore[no-any-return]
+
+        def asked(value: Any) -> object:
+            try:
+                return bucket(value)
+            except Exception as error:
+                said = f"{type(error).__name__}: {error}"
+                raise RequestError(f"key_buckets[{name!r}] fails for {value!r}: {said}") from error
+
+        return asked
     if bucket == "pow2":
         return _pow2
     edges = sorted(bucket)

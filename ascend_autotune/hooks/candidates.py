@@ -52,6 +52,7 @@ class Candidates:
             LazySequence(len(configs), lambda i: configs[i].candidate),
             ({},) if self.handwritten or here.hints.mode == "prune" else self.profiles,
             key=key,
+            program=here.identity if here.program is not None else key,
             family=here.family,
             default=self.default,
             starts=self.starts,

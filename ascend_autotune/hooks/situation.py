@@ -54,6 +54,14 @@ class Situation:
         return self.program if self.target.chip is not None else None
 
     @cached_property
+    def identity(self) -> str:
+        """Equal where the call's types, constants and compile options are. Needs a program."""
+        assert self.program is not None
+        request = self.program
+        constants = sorted(request.constants.items())
+        return repr((sorted(request.signature.items()), constants, self.compile_options({})))
+
+    @cached_property
     def program(self) -> Request | None:
         """The request to trace the kernel by; None where its arguments cannot be told."""
         from ascend_autotune.analysis.chips import DEFAULT_CHIP

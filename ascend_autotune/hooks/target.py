@@ -22,10 +22,17 @@ class Target:
 
 
 def active_target() -> Target:
-    """What the active driver names. Raises what the driver raises where there is no device."""
+    """What the active driver names. Raises RuntimeError, as the driver does, where there is no
+    device."""
     from triton.runtime.driver import driver
 
-    target = driver.active.get_current_target()
+    try:
+        target = driver.active.get_current_target()
+    except RuntimeError as error:
+        raise RuntimeError(
+            f"{error} (no NPU or GPU is to be seen here. ASCEND_AUTOTUNE_DEVICE=standin has this "
+            f"run on a modelled NPU; ascend_autotune.prune and explain need no device)"
+        ) from error
     return Target(str(target.backend), str(target.arch))
 
 

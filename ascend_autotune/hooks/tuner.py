@@ -80,7 +80,7 @@ class SearchTuner(Autotuner):  # type: ignore[misc]
         self.search_params = {n: list(v) for n, v in hints.space(dots=True).items()}
         self.lessons = Lessons()
         self.unspecialised = tuple(p.name for p in unwrap(fn).params if p.do_not_specialize)
-        self.buckets = {name: bucket_of(how) for name, how in hints.key_buckets.items()}
+        self.buckets = {name: bucket_of(name, how) for name, how in hints.key_buckets.items()}
         self._shape = Shape(
             info.arguments, frozenset(self.keys), frozenset(info.constexprs), self.buckets
         )

@@ -91,7 +91,7 @@ class Bench:
             if checked.refused:
                 self.ledger.pruned(target, checked.refused)
                 return None
-        reason = self.lessons.verdict(target, checked.bytes)
+        reason = self.lessons.verdict(self.problem.program, target, checked.bytes)
         if reason:
             self.ledger.pruned(target, reason)
             return None
@@ -145,7 +145,8 @@ class Bench:
         except ConfigFailed as failure:
             logger.debug("%s [%s]: %s", self.problem.kernel, config, failure)
             self.ledger.failed(config, stage, failure)
-            self.lessons.learn(config, failure, self.check(config).bytes)
+            program = self.problem.program
+            self.lessons.learn(program, config, failure, self.check(config).bytes)
             return None
         if precise:
             self.ledger.timed_precisely(config, reading)

@@ -57,15 +57,18 @@ def search(
     Raises `RequestError` for an effort that is not known.
     """
     chosen = effort_named(effort)
-    bench = Bench(
-        problem,
-        device,
-        chosen.configs,
-        budget_s,
-        lessons if lessons is not None else Lessons(),
-        progress or watcher_for(problem.kernel, chosen.configs, budget_s, device.clock),
-    )
-    return _Search(bench, chosen, seed, gate).run()
+
+    def searched(known: Lessons) -> SearchResult:
+        watcher = progress or watcher_for(problem.kernel, chosen.configs, budget_s, device.clock)
+        bench = Bench(problem, device, chosen.configs, budget_s, known, watcher)
+        return _Search(bench, chosen, seed, gate).run()
+
+    if lessons is None or not lessons.overflows:
+        return searched(lessons if lessons is not None else Lessons())
+    result = searched(lessons)
+    if result.best is None and result.complete:  # what another key taught left nothing
+        return searched(Lessons())
+    return result
 
 
 @dataclass
@@ -131,7 +134,8 @@ class _Search:
         while bench.ledger.measured < until:
             choice = field.choice(bench.ledger, LOOKED_AT)
             if not choice.configs:
-                self.ended = "every config was looked at"
+                what = "tile" if stage == "tiles" else "profile of the best tiles"
+                self.ended = f"every {what} was looked at"
                 return
             if self._warm and choice.gain < self.effort.gain:  # never, where that is 0
                 self.ended = f"the model expects less than {self.effort.gain:.1%} to gain"

@@ -7,9 +7,11 @@ that does nothing.
 from __future__ import annotations
 
 import re
+import sys
 import time
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
 from typing import Any
 
 from ascend_autotune.search.config import Config
@@ -26,6 +28,7 @@ _MEMORIES = {"ub": "ub", "cbuf": "l1", "cc": "l0c"}
 _OF_COMPILERS = frozenset(
     {"CompilationError", "CompileTimeAssertionFailure", "MLIRCompilationError", "PTXASError"}
 )
+_LIBRARIES = sys.stdlib_module_names | {"triton", "torch", "torch_npu", "numpy", "ascend_autotune"}
 _OUT_OF_MEMORY = ("OutOfMemoryError", "MemoryError")
 # Errors after which a device's context is of no use. CUDA's by their text (cudaErrorIllegalAddress,
 # MisalignedAddress, LaunchFailure, Assert, EccUncorrectable); ACL's by their number: 507000 and up
@@ -71,7 +74,18 @@ def as_failure(error: Exception) -> ConfigFailed:
         kind = "memory"
     elif _FAULT.search(text):
         kind = "fault"
-    return ConfigFailed(kind, f"{name}: {text}" if text else name)
+    where = _raised_at(error) if kind == "launch" else ""
+    return ConfigFailed(kind, (f"{name}: {text}" if text else name) + where)
+
+
+def _raised_at(error: Exception) -> str:
+    """The line of the user's own code - a grid, a hook - that raised; "" where it was another's."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    if trace is None or trace.tb_frame.f_globals.get("__name__", "").split(".")[0] in _LIBRARIES:
+        return ""
+    return f" (at {Path(trace.tb_frame.f_code.co_filename).name}:{trace.tb_lineno})"
 
 
 class LaunchDevice:

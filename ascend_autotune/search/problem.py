@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -40,13 +40,14 @@ class Problem:
     so that there always is a result (None: the model's choice); `starts` come next. `workload`
     feeds the cost model; without one the search goes by what it measures alone. `last_trials`
     makes of the best config what is tried once at the very end (an internal policy such as
-    unit_flag).
+    unit_flag). `program`: equal where the kernel's types and constants are, beside the candidate.
     """
 
     kernel: str
     candidates: Sequence[Mapping[str, object]]
     profiles: tuple[Mapping[str, object], ...]
     key: tuple[object, ...] = ()
+    program: Hashable = ()
     family: str = ""
     default: Config | None = None
     starts: tuple[Config, ...] = ()

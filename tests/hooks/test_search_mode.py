@@ -154,6 +154,24 @@ def test_buckets(fast32: FakeDriver, bucket: Any, same: int, other: int) -> None
     assert len(kernel.cache) == 2
 
 
+def test_a_bucket_that_fails_is_named(fast32: FakeDriver) -> None:
+    kernel = tuner(key_buckets={"N": lambda n: n.missing})
+    for _ in range(2):
+        with pytest.raises(RequestError, match=r"key_buckets\['N'\] fails for 1000: Attribute"):
+            call(kernel, 1000)
+
+
+def test_no_device_at_all_says_what_can_be_done(
+    device: FakeDriver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def none() -> None:
+        raise RuntimeError("0 active drivers ([]). There should only be one.")
+
+    monkeypatch.setattr(device, "get_current_target", none)
+    with pytest.raises(RuntimeError, match=r"0 active drivers.*ASCEND_AUTOTUNE_DEVICE=standin"):
+        call(tuner())
+
+
 def test_forty_lengths_in_six_buckets(fast32: FakeDriver) -> None:
     kernel = tuner(key_buckets={"N": "pow2"})
     for n in range(100, 4100, 100):

@@ -113,6 +113,32 @@ def test_overflow_by_bytes_goes_across_profiles() -> None:
     assert result.stats["failed"] == 0
 
 
+def test_an_overflow_of_another_program_says_nothing_by_size() -> None:
+    lessons = Lessons()
+    search(problem(program="fp32"), FakeDevice(bowl), effort="full", lessons=lessons)
+    assert lessons.overflows
+    roomy = FakeDevice(lambda config: 1.0)
+    result = search(problem(program="fp16"), roomy, effort="full", lessons=lessons)
+    assert not [t for t in result.trials if t.fate == "pruned"]
+    same = search(problem(program="fp32"), FakeDevice(bowl), effort="full", lessons=lessons)
+    assert same.stats["failed"] == 0
+
+
+def test_what_another_search_taught_never_leaves_nothing() -> None:
+    lessons = Lessons()
+    smallest = Config({"BLOCK_M": 16, "BLOCK_N": 16})
+    lessons.learn((), smallest, ConfigFailed("overflow", "too large"), {})
+    result = search(problem(), FakeDevice(bowl), lessons=lessons)
+    assert result.best is not None
+
+
+def test_the_report_fits_a_terminal_and_counts_like_causes_together() -> None:
+    text = str(search(problem(), FakeDevice(bowl), effort="full"))
+    assert max(map(len, text.splitlines())) <= 80
+    failed = text.split("  failed:\n")[1].splitlines()
+    assert [line.strip() for line in failed if "ub overflow" in line] and len(failed) <= 4
+
+
 def test_refused_and_merged_configs_cost_nothing() -> None:
     def check(config: Config) -> Checked:
         if config.candidate["BLOCK_M"] == 512:

@@ -81,3 +81,11 @@ class OutOfMemoryError(RuntimeError):
 )
 def test_errors_are_told_apart(error: Exception, kind: str) -> None:
     assert as_failure(error).kind == kind
+
+
+def test_the_line_of_the_users_own_code_is_named() -> None:
+    def grid(meta: dict[str, int]) -> int:
+        return meta["BLOK"]
+
+    with pytest.raises(ConfigFailed, match=r"KeyError: 'BLOK' \(at test_launching.py:\d+\)"):
+        device(lambda config: grid(dict(config.candidate))).time(CONFIG)

@@ -67,7 +67,7 @@ def activate(
     `FlavourError` where there is no usable Triton.
     """
     described = _chip(target)
-    computes = os.environ.get(COMPUTE, "") == "1" if compute is None else compute
+    computes = _asked_for(os.environ.get(COMPUTE, "")) if compute is None else compute
     with _PLACE.lock:
         now = _PLACE.driver
         asked = (target, compute, faults, judge)
@@ -127,6 +127,15 @@ def _install(
     testing.do_bench = driver.do_bench
     logger.debug("a modelled NPU (%s) is Triton's device: every time is modelled", described.name)
     return driver
+
+
+def _asked_for(value: str) -> bool:
+    """Triton's own words for yes and no in the environment."""
+    if value.lower() in ("1", "true", "on", "yes", "y"):
+        return True
+    if value.lower() in ("", "0", "false", "off", "no", "n"):
+        return False
+    raise RequestError(f"{COMPUTE}={value!r}: give 1 or 0")
 
 
 def _chip(target: str | None) -> Chip:

@@ -67,6 +67,11 @@ def test_the_environment_chooses_chip_and_computing(ready, monkeypatch) -> None:
     monkeypatch.setenv("ASCEND_AUTOTUNE_STANDIN_COMPUTE", "1")
     driver = standin.activate()
     assert (driver.chip.name, driver.compute) == ("Ascend910B4", True)
+    monkeypatch.setenv("ASCEND_AUTOTUNE_STANDIN_COMPUTE", "off")
+    assert not standin.activate("Ascend910B4").compute
+    monkeypatch.setenv("ASCEND_AUTOTUNE_STANDIN_COMPUTE", "perhaps")
+    with pytest.raises(RequestError, match="give 1 or 0"):
+        standin.activate("Ascend910B4")
 
 
 def test_an_unknown_chip_is_refused_and_nothing_changes(places) -> None:
