@@ -44,6 +44,24 @@ def test_the_whole_space_says_what_each_tile_says(name: str) -> None:
         assert (alone.fallback, alone.reasons) == (verdict.fallback, verdict.reasons)
 
 
+@pytest.mark.parametrize("masked", [False, True])
+def test_bounds_and_strides_beside_a_parameter_are_known_in_the_space(masked: bool) -> None:
+    """N - 1 and N + 8 are no powers of N: without them a box would be taken for a dense mask."""
+    kernel = load_module(Path(__file__).with_name("tile_kernels.py")).last_column_kernel
+    given: dict[str, Any] = {
+        "signature": {"x_ptr": "*fp32", "out_ptr": "*fp32"},
+        "constants": {"MASKED": masked},
+        "target": "Ascend910B3",
+    }
+    space = {"M": [64, 128, 256, 512], "N": [16, 64, 128, 256]}
+    result = ascend_autotune.prune(kernel, space, **given)
+    assert int(str(result.stats["ttir_traces"])) <= 5
+    for verdict in result.verdicts:
+        one = {parameter: [value] for parameter, value in verdict.candidate.items()}
+        (alone,) = ascend_autotune.prune(kernel, one, **given).verdicts
+        assert (alone.status, alone.footprint) == (verdict.status, verdict.footprint)
+
+
 def test_a_parameter_that_changes_nothing_merges_its_tiles() -> None:
     module = load("vector_add")
     result = ascend_autotune.prune(

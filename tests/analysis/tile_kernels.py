@@ -57,3 +57,14 @@ def ramps_kernel(x_ptr, out_ptr, M: tl.constexpr, N: tl.constexpr):
     tl.store(out_ptr + M + cols, z)
     tl.store(out_ptr + M + N + rows, rows.to(tl.float32))
     tl.store(out_ptr + M + N + cols, cols.to(tl.float32))
+
+
+@triton.jit
+def last_column_kernel(x_ptr, out_ptr, M: tl.constexpr, N: tl.constexpr, MASKED: tl.constexpr):
+    rows, columns = tl.arange(0, M), tl.arange(0, N)
+    at = rows[:, None] * (N + 8) + columns[None, :]
+    if MASKED:
+        x = tl.load(x_ptr + at, mask=columns[None, :] < N - 1, other=0.0)
+    else:
+        x = tl.where(columns[None, :] < N - 1, tl.load(x_ptr + at), 0.0)
+    tl.store(out_ptr + at, x)

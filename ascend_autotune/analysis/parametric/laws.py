@@ -15,10 +15,11 @@ Point = tuple[int, ...]
 
 @dataclass(frozen=True, slots=True)
 class Law:
-    """`base * product((p_i / base_i) ** e_i)`, exact in the integers."""
+    """`base * product((p_i / base_i) ** e_i) + offset`, exact in the integers."""
 
     base: int
     exponents: tuple[int, ...]
+    offset: int = 0
 
     def at(self, columns: Sequence[Vector], origin: Point) -> Vector:
         up = np.full_like(columns[0], self.base)
@@ -28,7 +29,7 @@ class Law:
                 up, down = up * column**exponent, down * start**exponent
             elif exponent < 0:
                 up, down = up * start**-exponent, down * column**-exponent
-        return up // down
+        return up // down + self.offset
 
     def number(self, point: Point, origin: Point) -> int:
         """`at` for one tile."""
@@ -38,15 +39,34 @@ class Law:
                 up, down = up * value**exponent, down * start**exponent
             elif exponent < 0:
                 up, down = up * start**-exponent, down * value**-exponent
-        return up // down
+        return up // down + self.offset
 
 
 def fit(numbers: Sequence[int], points: Sequence[Point]) -> Law | None:
     """The law through the numbers seen at the points; None where there is none.
 
-    Point 0 is the origin. A parameter's exponent comes from a point that changes it alone; that
-    of at most one parameter may be left to the last point, which changes all. The law must hold
-    at every point.
+    Point 0 is the origin. The law must hold at every point.
+    """
+    return _power(numbers, points) or _shifted(numbers, points)
+
+
+def _shifted(numbers: Sequence[int], points: Sequence[Point]) -> Law | None:
+    """A parameter, or a product of two, and a constant more: the last column is `W - 1`."""
+    axes = range(len(points[0]))
+    for chosen in ((), *((i,) for i in axes)):
+        for i in axes:
+            factors = (*chosen, i)
+            products = [math.prod(point[j] for j in factors) for point in points]
+            offsets = {n - product for n, product in zip(numbers, products, strict=True)}
+            if len(set(products)) > 1 and len(offsets) == 1 and 0 not in offsets:
+                exponents = tuple(factors.count(j) for j in axes)
+                return Law(products[0], exponents, offsets.pop())
+    return None
+
+
+def _power(numbers: Sequence[int], points: Sequence[Point]) -> Law | None:
+    """A product of powers. A parameter's exponent comes from a point that changes it alone; that
+    of at most one parameter may be left to the last point, which changes all.
     """
     base, origin = numbers[0], points[0]
     if all(number == base for number in numbers):

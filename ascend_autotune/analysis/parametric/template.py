@@ -26,8 +26,8 @@ _READ = frozenset({"value", "start", "end", "axis", "predicate"})
 class Template:
     """The program at the origin, with a law for each integer that varies.
 
-    `shapes`: per value (numbered in program order) the laws of its dimensions;
-    `attributes`: per operation, of its integer attributes (None: no law, so not known).
+    `shapes`: per value (numbered in program order) the laws of its dimensions; `attributes`:
+    per operation, of its integer attributes (None: no law, of a number that places nothing).
     """
 
     module: Module
@@ -115,7 +115,7 @@ def fold(modules: Sequence[Module], points: Sequence[Point]) -> Template | None:
         if not _alike(ops, numbers):
             return None
         found = _attribute_laws(ops, points)
-        if found is None:
+        if found is None or (None in found.values() and places(ops[0])):
             return None
         if found:
             attributes[index] = found
@@ -129,6 +129,30 @@ def fold(modules: Sequence[Module], points: Sequence[Point]) -> Template | None:
             if any(any(law.exponents) for law in laws if law is not None):
                 shapes[numbers[0][values[0]]] = tuple(law for law in laws if law is not None)
     return Template(modules[0], points[0], shapes, attributes)
+
+
+def places(op: Operation) -> bool:
+    """Does a number that this operation brings reach an address or a mask?
+
+    Then what is not known of it is not known of the copies. As a loop's bound or a value that
+    is stored it says nothing of memory.
+    """
+    if op.name != "arith.constant":
+        return True
+    rest, seen = [op], {op}
+    while rest:
+        for user, index in rest.pop().result.uses:
+            if (user.name == "scf.for" and index < 3) or (user.name == "tt.store" and index == 1):
+                continue
+            compared = user.name == "arith.cmpi" and bool(user.operands[0].type.shape)
+            if compared or len(user.results) != 1 or user.name.split(".")[0] == "scf":
+                return True
+            if user.name == "tt.addptr" or user.result.type.pointee is not None:
+                return True
+            if user.result.type.dtype[0] == "i" and user not in seen:
+                seen.add(user)
+                rest.append(user)
+    return False
 
 
 def _flat(module: Module) -> Iterator[Operation]:

@@ -57,13 +57,13 @@ def resizes(op: Operation) -> bool:
         made = pointer.op
         known = made is not None and made.name == "tt.make_tensor_ptr"
         inputs = made.operands[1:] if known and made is not None else []
-        changes = not known or any(_from_launch(value) for value in inputs)
+        changes = not known or any(from_launch(value) for value in inputs)
         return bool(op.attrs.get("boundaryCheck")) and changes
     position = 1 if op.name == "tt.load" else 2
     if len(op.operands) <= position:
         return False
     mask = op.operands[position]
-    return bool(box_of(mask)) and _from_launch(mask)
+    return bool(box_of(mask)) and from_launch(mask)
 
 
 def starts_late(mask: Value) -> bool:
@@ -76,12 +76,12 @@ def starts_late(mask: Value) -> bool:
     return any(starts_late(operand) for operand in op.operands)
 
 
-def _from_launch(value: Value) -> bool:
+def from_launch(value: Value) -> bool:
     """Is the value made of more than constants and ranges?"""
     op = value.op
     if op is None or not op.operands:
         return op is None or op.name not in ("arith.constant", "tt.make_range")
-    return any(_from_launch(operand) for operand in op.operands)
+    return any(from_launch(operand) for operand in op.operands)
 
 
 def _parse(value: Value, depth: int) -> _State | None:

@@ -55,7 +55,7 @@ def _float(
     low: Lowering, maths: Maths, op: Operation, args: Args, dtype: str, rule: Rule
 ) -> Operand:
     """bf16 is computed in f32 (LegalizeBF16); f16 too where precision asks for it."""
-    if all(isinstance(a, Scalar) and id(a) not in low.emit.reciprocals for a in args):
+    if all(low.emit.is_scalar(a) for a in args):
         return Scalar(dtype, None, op.result)
     wide = dtype == "bf16" or (dtype == "f16" and op.name in _F16_BY_F32)
     if not wide:
@@ -83,24 +83,27 @@ def _extreme(name: str) -> Rule:
 
 
 def _mulf(m: Maths, a: Args, dtype: str, op: Operation) -> Operand:
-    """NormalizeMulRec: a * (1 / b) is a / b."""
-    for i in (0, 1):
-        divisor = m.emit.reciprocals.get(id(a[i]))
-        if divisor is not None:
-            return m.div(a[1 - i], divisor, dtype)
-    return m.op("vmul", a[0], a[1], dtype)
+    return m.mul(a[0], a[1], dtype)
 
 
 def _divf(m: Maths, a: Args, dtype: str, op: Operation) -> Operand:
     if not is_constant(a[0], 1.0) or isinstance(a[1], Scalar):
         return m.div(a[0], a[1], dtype)
-    only_factors = all(user.name == "arith.mulf" for user, _ in op.result.uses)
-    only_factors = only_factors and bool(op.result.uses)
+    uses = op.result.uses
+    only_factors = bool(uses) and all(_multiplies(user, index) for user, index in uses)
     # Multiplications read the divisor anew; only other readers need the quotient.
     quotient = Scalar(dtype) if only_factors else m.div(a[0], a[1], dtype)
     m.emit.reciprocals[id(quotient)] = a[1]
     m.emit.keep(quotient)
     return quotient
+
+
+def _multiplies(user: Operation, index: int) -> bool:
+    """Is the operand multiplied first, by another or by a constant? s - x is x * -1 + s."""
+    if user.name == "arith.subf":
+        left = user.operands[0].op
+        return index == 1 and left is not None and left.name in ("arith.constant", "tt.splat")
+    return user.name in ("arith.mulf", "arith.negf", "math.exp2")
 
 
 def _mulhi(m: Maths, a: Args, dtype: str, op: Operation) -> Operand:

@@ -70,6 +70,10 @@ class Emitter(Writer):
 
     # -- operands ------------------------------------------------------------------
 
+    def is_scalar(self, operand: Operand) -> bool:
+        """One number for all elements, and no mark of a 1 / x that only multiplications read."""
+        return isinstance(operand, Scalar) and id(operand) not in self.reciprocals
+
     def full(self, operand: Operand, shape: tuple[int, ...], dtype: str | None = None) -> Tile:
         """The operand as a materialised tile of `shape`."""
         if isinstance(operand, Tile):

@@ -22,7 +22,7 @@ from ascend_autotune.analysis.plan.cube import (
 from ascend_autotune.analysis.plan.demand import demanded
 from ascend_autotune.analysis.plan.emit import Emitter
 from ascend_autotune.analysis.plan.program import Buffer, Operand, Program, Scalar, Tile
-from ascend_autotune.analysis.plan.split import halved, leaving_tiles
+from ascend_autotune.analysis.plan.split import halved, stays_whole
 
 Handler = Callable[["Lowering", Operation], None]
 
@@ -46,9 +46,7 @@ def lower_vector(
     shapes, unclear = None, False
     if cube is not None and split:
         shapes = halved(module, need, cube, forms)
-        # What has nothing to do with each other is halved along dimensions of its own
-        # (the groups of DimensionAnalyzer), which is not followed here.
-        unclear = shapes is None and leaving_tiles(module, need, cube, forms) is not None
+        unclear = shapes is None and not stays_whole(module, need, cube, forms)
     wanted: set[Value] = set()
     for _ in range(3):
         lowering = Lowering(module, forms, need, wanted, code_motion, cube, shapes)

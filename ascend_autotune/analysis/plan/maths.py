@@ -43,13 +43,21 @@ class Maths:
 
     def muls(self, a: Operand, dtype: str) -> Operand:
         """Multiply by a known constant."""
-        return self.op("vmul", a, self.const(dtype, 2.5), dtype)
+        return self.mul(a, self.const(dtype, 2.5), dtype)
 
     # -- floating point --------------------------------------------------------------
 
+    def mul(self, a: Operand, b: Operand, dtype: str) -> Operand:
+        """NormalizeMulRec: a * (1 / b) is a / b."""
+        for one, other in ((a, b), (b, a)):
+            divisor = self.emit.reciprocals.get(id(one))
+            if divisor is not None:
+                return self.div(other, divisor, dtype)
+        return self.op("vmul", a, b, dtype)
+
     def sub(self, a: Operand, b: Operand, dtype: str) -> Operand:
         """NormalizeSubVSToVMulAndVAdd: s - x is x * -1 + s; x - s is x + -s."""
-        if isinstance(a, Scalar) and not isinstance(b, Scalar):
+        if isinstance(a, Scalar) and not self.emit.is_scalar(b):
             return self.adds(self.muls(b, dtype), dtype)
         if isinstance(b, Scalar):
             return self.op("vadd", a, b, dtype)

@@ -6,12 +6,12 @@ dimension that every store has, rows first; without one, each core works on whol
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from ascend_autotune.analysis.addressing import access_of
 from ascend_autotune.analysis.affine import Forms
 from ascend_autotune.analysis.ir import Module, Operation, Value
-from ascend_autotune.analysis.plan.boxes import box_of
+from ascend_autotune.analysis.plan.boxes import box_of, from_launch
 from ascend_autotune.analysis.plan.cube import DOTS, CubePlan
 from ascend_autotune.analysis.plan.demand import folds, is_box
 from ascend_autotune.analysis.plan.scattered import is_scattered
@@ -40,6 +40,9 @@ def halved(
         chosen = _common(leaving, dims)
         shapes = _cut_class(need, chosen, dims) if chosen is not None else None
         if shapes is not None:
+            for values in _summed_up(module, need):
+                if not shapes.keys().isdisjoint(values) or dims.roots(values) & dims.roots(leaving):
+                    return None
             for op in reversed(list(module.kernel.walk())):
                 _cut_pliable(op, shapes, dims)
             return shapes
@@ -60,14 +63,44 @@ def leaving_tiles(
                 return None
             if stored:
                 leaving.append(op.operands[1])
-        if op.name == "tt.reduce" and op.results[0] in need and not op.results[0].type.shape:
-            return None
     return leaving
+
+
+def stays_whole(module: Module, need: set[Value], cube: CubePlan, forms: Forms) -> bool:
+    """Does something certainly keep the work of each core whole?
+
+    What has nothing to do with each other may be halved along dimensions of its own (the groups
+    of DimensionAnalyzer), which is not followed here: a number made of one says nothing of another.
+    """
+    leaving = leaving_tiles(module, need, cube, forms)
+    if leaving is None:
+        return True
+    dims = _Dimensions(False)
+    for op in module.kernel.walk():
+        dims.relate(op, need)
+    wide = dims.roots(leaving)
+    return any(wide <= dims.roots(values) for values in _summed_up(module, need))
+
+
+def _summed_up(module: Module, need: set[Value]) -> Iterator[set[Value]]:
+    """Of each reduction to one number, which both cores have to have: the tiles it is made of."""
+    for op in module.kernel.walk():
+        if op.name != "tt.reduce" or op.results[0] not in need or op.results[0].type.shape:
+            continue
+        rest, seen = list(op.operands), set(op.operands)
+        while rest:
+            made = rest.pop().op
+            if made is not None and made.name != "tt.load":
+                more = [v for v in made.operands if v.type.shape and v not in seen]
+                seen.update(more)
+                rest += more
+        yield seen
 
 
 def cuts(select: Operation) -> bool:
     """A select on a box whose bounds only the launch knows: a slice of changing size."""
-    return is_box(select) and not folds(select) and bool(box_of(select.operands[0]))
+    mask = select.operands[0]
+    return is_box(select) and not folds(select) and bool(box_of(mask)) and from_launch(mask)
 
 
 def _rewrites(module: Module, need: set[Value], cube: CubePlan, forms: Forms) -> bool:
@@ -151,6 +184,10 @@ class _Dimensions:
         while key in self._parent:
             key = self._parent[key]
         return key
+
+    def roots(self, values: Iterable[Value]) -> set[Key]:
+        """Of all dimensions of the values that are longer than 1."""
+        return {self.root((v, d)) for v in values for d, n in enumerate(v.type.shape) if n > 1}
 
     def join(self, a: Key, b: Key) -> None:
         if self.pliable(a[0]) or self.pliable(b[0]):
@@ -240,7 +277,7 @@ def _common(leaving: list[Value], dims: _Dimensions) -> Key | None:
     tiles = [value for value in leaving if value.type.shape]
     if not tiles:
         return None
-    sets = [{dims.root((v, d)) for d, size in enumerate(v.type.shape) if size > 1} for v in tiles]
+    sets = [dims.roots([value]) for value in tiles]
     common = set.intersection(*sets) - {dims.root(key) for key in dims.reduced}
     widest = max(tiles, key=lambda value: len(value.type.shape))
     for d in range(len(widest.type.shape)):

@@ -32,11 +32,28 @@ def test_products_of_powers_are_found(points, law, exponents) -> None:  # type: 
 
 @pytest.mark.parametrize("points", [POINTS, FEWER])
 @pytest.mark.parametrize(
+    ("law", "exponents"),
+    [
+        (lambda a, b: a - 1, (1, 0)),
+        (lambda a, b: b + 8, (0, 1)),
+        (lambda a, b: a * b - 1, (1, 1)),
+        (lambda a, b: a - 16, (1, 0)),  # 0 at the origin
+    ],
+)
+def test_a_constant_more_or_less(points, law, exponents) -> None:  # type: ignore[no-untyped-def]
+    found = fit([law(a, b) for a, b in points], points)
+    assert found is not None and found.exponents == exponents
+    columns = [np.array([128, 32]), np.array([64, 256])]
+    assert found.at(columns, points[0]).tolist() == [law(128, 64), law(32, 256)]
+
+
+@pytest.mark.parametrize("points", [POINTS, FEWER])
+@pytest.mark.parametrize(
     "law",
     [
         lambda a, b: a + b,
         lambda a, b: max(a, b),
-        lambda a, b: a - 16,
+        lambda a, b: a - b,
         lambda a, b: 1 << a if a < 20 else 3,
         lambda a, b: 3 * a if (a, b) in (POINTS[-1], FEWER[-1]) else a,  # but at the last
         lambda a, b: a if b == 32 else 2 * a * b,  # a fourth power

@@ -166,3 +166,17 @@ def one_row(x, o, s, B: tl.constexpr, LEFT: tl.constexpr):
 def test_a_tile_of_one_element_is_read_out(left: int) -> None:
     """Compiled: 288 bytes."""
     assert certain(one_row, {**POINTERS, "s": "i32"}, {"B": 64, "LEFT": left}) <= 288
+
+
+@triton.jit
+def gate(x, o, B: tl.constexpr):
+    """The reciprocal is multiplied, and taken from one: -1 / d and 1 / d are made of d anew."""
+    at = tl.arange(0, B)
+    a, b = tl.load(x + at), tl.load(x + B + at)
+    s = 1.0 / (1.0 + tl.exp(-a))
+    tl.store(o + at, b * s * (1.0 + a * (1.0 - s)))
+
+
+def test_a_reciprocal_that_is_taken_from_one_is_no_tile() -> None:
+    # With a tile of the reciprocal it would be one more.
+    assert certain(gate, POINTERS, {"B": 8192}) <= 4 * 32768

@@ -109,3 +109,27 @@ def test_a_strided_box_that_begins_late_may_arrive_dense() -> None:
         for late in (0, 1)
     ]
     assert low[0] > 4096 >= low[1]
+
+
+@triton.jit
+def gated_state(x, w, g, o, WHOLE: tl.constexpr):
+    rows, cols, inner = tl.arange(0, 256), tl.arange(0, 128), tl.arange(0, 32)
+    acc = tl.zeros((256, 128), tl.float32)
+    for start in range(0, 64, 32):
+        a = tl.load(x + rows[:, None] * 64 + (start + inner)[None, :])
+        b = tl.load(w + (start + inner)[:, None] * 128 + cols[None, :])
+        gate = tl.sum(tl.load(g + start + inner), 0)
+        if WHOLE:
+            gate += tl.sum(tl.sum(acc, 1), 0)
+        acc = acc * gate + tl.dot(a, b)
+    tl.store(o + rows[:, None] * 128 + cols[None, :], acc)
+
+
+@pytest.mark.parametrize("whole", [False, True])
+def test_a_number_made_of_other_data_keeps_nothing_whole(whole: bool) -> None:
+    types = {"x": "*fp16", "w": "*fp16", "g": "*fp32", "o": "*fp32"}
+    found = measure(
+        trace(gated_state, types, {"WHOLE": whole}), chip("Ascend910B3"), CompileOptions({})
+    )
+    tile = 256 * 128 * 4
+    assert (found.need["ub"][0] >= 2 * tile) == whole
