@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 
+from ascend_autotune.analysis.ir import Location
 from ascend_autotune.analysis.text import short_path
 
 _LINES = 6
@@ -29,6 +30,13 @@ def places(lines: Iterable[tuple[str, int]], home: str) -> str:
         more = f" and {len(other) - 2} more" if len(other) > 2 else ""
         parts.append(", ".join(other[:2]) + more)
     return ", ".join(parts)
+
+
+def at_place(location: Location | None) -> str:
+    """` (at file:line)`; "" where that is not known."""
+    if location is None or not location.line:
+        return ""
+    return f" (at {place(location.file, location.line, 40)})"
 
 
 def place(file: str, line: int, columns: int) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from ascend_autotune.analysis.places import place, places
+from ascend_autotune.analysis.places import at_place, place, places
 from ascend_autotune.analysis.text import WIDTH, bar, fit, share, table, width, wrap
 from ascend_autotune.analysis.verdict import UNBOUNDED
 from ascend_autotune.analysis.words import operation_word, source_text
@@ -80,12 +80,7 @@ def target_text(chip: str, source: object) -> str:
 
 
 def _reason_text(reason: Reason) -> str:
-    where = (
-        f" (at {place(reason.location.file, reason.location.line, 40)})"
-        if (reason.location is not None and reason.location.line)
-        else ""
-    )
-    return f"{reason.code}: {reason.text}{where}"
+    return f"{reason.code}: {reason.text}{at_place(reason.location)}"
 
 
 def _what_kernel(report: Report) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from ascend_autotune.analysis.places import place
+from ascend_autotune.analysis.places import at_place
 from ascend_autotune.analysis.text import WIDTH, table, width, wrap
 from ascend_autotune.analysis.verdict import Reason, Verdict
 
@@ -126,9 +126,7 @@ def _short(reason: Reason) -> str:
 
 def _said(reason: Reason) -> str:
     """Its text; of a program that does not compile, the line too."""
-    if reason.code != "front_end" or reason.location is None or not reason.location.line:
-        return reason.text
-    return f"{reason.text} (at {place(reason.location.file, reason.location.line, 40)})"
+    return reason.text + (at_place(reason.location) if reason.code == "front_end" else "")
 
 
 def _map(result: PruneResult, columns: int) -> list[str]:

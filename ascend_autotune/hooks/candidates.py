@@ -267,7 +267,7 @@ def _options(config: Any) -> dict[str, object]:
 
 
 def reasons_of(reasons: Sequence[Any]) -> str:
-    """Why, and where in the kernel's source; "" of its own file and line where not known."""
+    """Why; where the front end refuses the program, the line too."""
     said = []
     for reason in reasons:
         at = reason.location if reason.code == "front_end" else None

@@ -9,12 +9,10 @@ from __future__ import annotations
 import logging
 import os
 import sys
-from collections.abc import Callable
 from typing import TYPE_CHECKING, TextIO
 
 from ascend_autotune.search.config import Config
 from ascend_autotune.search.ledger import Ledger
-from ascend_autotune.search.progress import watcher_for
 from ascend_autotune.search.result import SearchResult, Stage
 
 if TYPE_CHECKING:
@@ -22,7 +20,6 @@ if TYPE_CHECKING:
     from ascend_autotune.hooks.decision import Decision
     from ascend_autotune.hooks.situation import Situation
     from ascend_autotune.hooks.tuner import SearchTuner
-    from ascend_autotune.search.bench import Watcher
 
 RESULT = "TRITON_PRINT_AUTOTUNING"
 TIMINGS = "TRITON_PRINT_AUTOTUNING_TIMINGS"
@@ -72,13 +69,9 @@ class Printer:
         for notice in found.notices:
             logger.info(f"[ascend_autotune] {self.name}: {notice}")
 
-    def watcher(
-        self, configs: int, budget_s: float | None, clock: Callable[[], float]
-    ) -> Watcher | None:
-        """Each step where `debug` asks for it, else a line where a person watches a terminal."""
-        if self.debug:
-            return _Steps(self.name, self.modelled)
-        return watcher_for(self.name, configs, budget_s, clock)
+    def watcher(self) -> _Steps | None:
+        """Each step where `debug` asks for it; None leaves it to the search."""
+        return _Steps(self.name, self.modelled) if self.debug else None
 
     def finished(self, decision: Decision) -> None:
         found = decision.search

@@ -92,7 +92,6 @@ def _tuned(
     tuner: SearchTuner, here: Situation, key: tuple[object, ...], printer: Printer
 ) -> Decision:
     from ascend_autotune.hooks.safety import guard_for
-    from ascend_autotune.search.effort import effort_named
     from ascend_autotune.search.engine import search
     from ascend_autotune.search.exhaustive import time_all
 
@@ -126,10 +125,8 @@ def _tuned(
             )
         problem = found.problem(here, key)
         hints = tuner.hints
-        every = found.handwritten or hints.mode == "prune"
-        most = len(found.configs) if every else effort_named(hints.effort).configs
-        watcher = printer.watcher(most, hints.budget_s, device.clock)
-        if every:
+        watcher = printer.watcher()
+        if found.handwritten or hints.mode == "prune":
             result = time_all(
                 problem,
                 device,

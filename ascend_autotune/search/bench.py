@@ -12,6 +12,7 @@ from ascend_autotune.search.device import ConfigFailed, Device, Reading
 from ascend_autotune.search.ledger import Ledger
 from ascend_autotune.search.lessons import Lessons
 from ascend_autotune.search.problem import Checked, Problem
+from ascend_autotune.search.progress import watcher_for
 from ascend_autotune.search.result import Stage
 
 logger = logging.getLogger("ascend_autotune")
@@ -40,7 +41,10 @@ class Watcher(Protocol):
 
 @dataclass
 class Bench:
-    """The device with the book, the lessons and the limits of one search."""
+    """The device with the book, the lessons and the limits of one search.
+
+    Where nobody is given to watch, a line shows on stderr where that is a terminal.
+    """
 
     problem: Problem
     device: Device
@@ -54,6 +58,9 @@ class Bench:
 
     def __post_init__(self) -> None:
         self.start = self.device.clock()
+        if self.watcher is None:
+            kernel, clock = self.problem.kernel, self.device.clock
+            self.watcher = watcher_for(kernel, self.configs, self.budget_s, clock)
 
     @property
     def seconds(self) -> float:

@@ -15,7 +15,6 @@ from ascend_autotune.search.finals import race, standing
 from ascend_autotune.search.lessons import Lessons
 from ascend_autotune.search.outcome import outcome
 from ascend_autotune.search.problem import Problem
-from ascend_autotune.search.progress import watcher_for
 from ascend_autotune.search.result import SearchResult, Stage
 
 Gate = Callable[[Config], None]
@@ -59,15 +58,13 @@ def search(
     chosen = effort_named(effort)
 
     def searched(known: Lessons) -> SearchResult:
-        watcher = progress or watcher_for(problem.kernel, chosen.configs, budget_s, device.clock)
-        bench = Bench(problem, device, chosen.configs, budget_s, known, watcher)
+        bench = Bench(problem, device, chosen.configs, budget_s, known, progress)
         return _Search(bench, chosen, seed, gate).run()
 
-    if lessons is None or not lessons.overflows:
-        return searched(lessons if lessons is not None else Lessons())
-    result = searched(lessons)
-    if result.best is None and result.complete:  # what another key taught left nothing
-        return searched(Lessons())
+    inherited = lessons is not None and bool(lessons.overflows)
+    result = searched(lessons if lessons is not None else Lessons())
+    if inherited and result.best is None and result.complete:
+        return searched(Lessons())  # what another key taught left nothing
     return result
 
 

@@ -52,6 +52,6 @@ def time_all(
             ended, complete = "interrupted", False
         best = config
         break
-    if progress is not None:
-        progress.done(bench.ledger)
+    if bench.watcher is not None:
+        bench.watcher.done(bench.ledger)
     return outcome(bench, best, ended, complete, gate, gated)

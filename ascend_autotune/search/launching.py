@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
+from traceback import walk_tb
 from typing import Any
 
 from ascend_autotune.search.config import Config
@@ -80,12 +81,12 @@ def as_failure(error: Exception) -> ConfigFailed:
 
 def _raised_at(error: Exception) -> str:
     """The line of the user's own code - a grid, a hook - that raised; "" where it was another's."""
-    trace = error.__traceback__
-    while trace is not None and trace.tb_next is not None:
-        trace = trace.tb_next
-    if trace is None or trace.tb_frame.f_globals.get("__name__", "").split(".")[0] in _LIBRARIES:
+    frames = list(walk_tb(error.__traceback__))
+    if not frames:
         return ""
-    return f" (at {Path(trace.tb_frame.f_code.co_filename).name}:{trace.tb_lineno})"
+    frame, line = frames[-1]
+    module = str(frame.f_globals.get("__name__", "")).split(".")[0]
+    return "" if module in _LIBRARIES else f" (at {Path(frame.f_code.co_filename).name}:{line})"
 
 
 class LaunchDevice:

@@ -47,7 +47,6 @@ class Problem:
     candidates: Sequence[Mapping[str, object]]
     profiles: tuple[Mapping[str, object], ...]
     key: tuple[object, ...] = ()
-    program: Hashable = ()
     family: str = ""
     default: Config | None = None
     starts: tuple[Config, ...] = ()
@@ -55,3 +54,4 @@ class Problem:
     workload: Workload | None = None
     shape_final_top_k: int = 3
     last_trials: Callable[[Config], Sequence[Config]] | None = None
+    program: Hashable = ()

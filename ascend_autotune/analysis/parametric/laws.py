@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import combinations, combinations_with_replacement
 
 import numpy as np
 
@@ -53,14 +54,11 @@ def fit(numbers: Sequence[int], points: Sequence[Point]) -> Law | None:
 def _shifted(numbers: Sequence[int], points: Sequence[Point]) -> Law | None:
     """A parameter, or a product of two, and a constant more: the last column is `W - 1`."""
     axes = range(len(points[0]))
-    for chosen in ((), *((i,) for i in axes)):
-        for i in axes:
-            factors = (*chosen, i)
-            products = [math.prod(point[j] for j in factors) for point in points]
-            offsets = {n - product for n, product in zip(numbers, products, strict=True)}
-            if len(set(products)) > 1 and len(offsets) == 1 and 0 not in offsets:
-                exponents = tuple(factors.count(j) for j in axes)
-                return Law(products[0], exponents, offsets.pop())
+    for factors in (*combinations(axes, 1), *combinations_with_replacement(axes, 2)):
+        products = [math.prod(point[i] for i in factors) for point in points]
+        offsets = {n - product for n, product in zip(numbers, products, strict=True)}
+        if len(set(products)) > 1 and len(offsets) == 1 and 0 not in offsets:
+            return Law(products[0], tuple(factors.count(i) for i in axes), offsets.pop())
     return None
 
 

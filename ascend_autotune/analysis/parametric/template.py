@@ -115,7 +115,7 @@ def fold(modules: Sequence[Module], points: Sequence[Point]) -> Template | None:
         if not _alike(ops, numbers):
             return None
         found = _attribute_laws(ops, points)
-        if found is None or (None in found.values() and places(ops[0])):
+        if found is None or (None in found.values() and _places(ops[0])):
             return None
         if found:
             attributes[index] = found
@@ -131,7 +131,7 @@ def fold(modules: Sequence[Module], points: Sequence[Point]) -> Template | None:
     return Template(modules[0], points[0], shapes, attributes)
 
 
-def places(op: Operation) -> bool:
+def _places(op: Operation) -> bool:
     """Does a number that this operation brings reach an address or a mask?
 
     Then what is not known of it is not known of the copies. As a loop's bound or a value that

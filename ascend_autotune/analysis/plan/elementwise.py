@@ -55,7 +55,7 @@ def _float(
     low: Lowering, maths: Maths, op: Operation, args: Args, dtype: str, rule: Rule
 ) -> Operand:
     """bf16 is computed in f32 (LegalizeBF16); f16 too where precision asks for it."""
-    if all(low.emit.is_scalar(a) for a in args):
+    if all(isinstance(a, Scalar) for a in args):
         return Scalar(dtype, None, op.result)
     wide = dtype == "bf16" or (dtype == "f16" and op.name in _F16_BY_F32)
     if not wide:
@@ -82,28 +82,13 @@ def _extreme(name: str) -> Rule:
     return lambda m, a, dtype, op: m.extreme(name, a[0], a[1], dtype)
 
 
-def _mulf(m: Maths, a: Args, dtype: str, op: Operation) -> Operand:
-    return m.mul(a[0], a[1], dtype)
-
-
 def _divf(m: Maths, a: Args, dtype: str, op: Operation) -> Operand:
-    if not is_constant(a[0], 1.0) or isinstance(a[1], Scalar):
-        return m.div(a[0], a[1], dtype)
-    uses = op.result.uses
-    only_factors = bool(uses) and all(_multiplies(user, index) for user, index in uses)
-    # Multiplications read the divisor anew; only other readers need the quotient.
-    quotient = Scalar(dtype) if only_factors else m.div(a[0], a[1], dtype)
-    m.emit.reciprocals[id(quotient)] = a[1]
-    m.emit.keep(quotient)
+    quotient = m.div(a[0], a[1], dtype)
+    if is_constant(a[0], 1.0) and not isinstance(a[1], Scalar):
+        # Multiplications read the divisor anew; where nothing else does, the quotient is dead.
+        m.emit.reciprocals[id(quotient)] = a[1]
+        m.emit.keep(quotient)
     return quotient
-
-
-def _multiplies(user: Operation, index: int) -> bool:
-    """Is the operand multiplied first, by another or by a constant? s - x is x * -1 + s."""
-    if user.name == "arith.subf":
-        left = user.operands[0].op
-        return index == 1 and left is not None and left.name in ("arith.constant", "tt.splat")
-    return user.name in ("arith.mulf", "arith.negf", "math.exp2")
 
 
 def _mulhi(m: Maths, a: Args, dtype: str, op: Operation) -> Operand:
@@ -268,7 +253,7 @@ _F16_BY_F32 = frozenset(
 _FLOAT_RULES: dict[str, Rule] = {
     "arith.addf": _binary("vadd"),
     "arith.subf": lambda m, a, dtype, op: m.sub(a[0], a[1], dtype),
-    "arith.mulf": _mulf,
+    "arith.mulf": lambda m, a, dtype, op: m.mul(a[0], a[1], dtype),
     "arith.divf": _divf,
     "tt.precise_divf": _divf,
     "arith.negf": _negf,

@@ -65,14 +65,10 @@ class Emitter(Writer):
         self._read: set[Buffer] = set()  # tiles of one element whose element has been read
         self._cast_from: dict[Tile, Tile] = {}
         self._alive: list[object] = []  # keeps memo keys (ids) from being recycled
-        # 1 / x values that only multiplications read: id of the mark -> x.
+        # Of 1 / x values, which multiplications do without: id of the quotient -> x.
         self.reciprocals: dict[int, Operand] = {}
 
     # -- operands ------------------------------------------------------------------
-
-    def is_scalar(self, operand: Operand) -> bool:
-        """One number for all elements, and no mark of a 1 / x that only multiplications read."""
-        return isinstance(operand, Scalar) and id(operand) not in self.reciprocals
 
     def full(self, operand: Operand, shape: tuple[int, ...], dtype: str | None = None) -> Tile:
         """The operand as a materialised tile of `shape`."""

@@ -22,7 +22,7 @@ from ascend_autotune.analysis.plan.cube import (
 from ascend_autotune.analysis.plan.demand import demanded
 from ascend_autotune.analysis.plan.emit import Emitter
 from ascend_autotune.analysis.plan.program import Buffer, Operand, Program, Scalar, Tile
-from ascend_autotune.analysis.plan.split import halved, stays_whole
+from ascend_autotune.analysis.plan.split import halved
 
 Handler = Callable[["Lowering", Operation], None]
 
@@ -43,10 +43,9 @@ def lower_vector(
     second lays each of them out where the TTIR defines it.
     """
     need = demanded(module.kernel, forms, cube)
-    shapes, unclear = None, False
+    shapes, whole = None, True
     if cube is not None and split:
-        shapes = halved(module, need, cube, forms)
-        unclear = shapes is None and not stays_whole(module, need, cube, forms)
+        shapes, whole = halved(module, need, cube, forms)
     wanted: set[Value] = set()
     for _ in range(3):
         lowering = Lowering(module, forms, need, wanted, code_motion, cube, shapes)
@@ -56,7 +55,7 @@ def lower_vector(
             break
         wanted = wanted | found
     lowering.emit.drop_dead()
-    lowering.program.perhaps_halved = unclear
+    lowering.program.perhaps_halved = shapes is None and not whole
     if shapes is not None:
         _doubt_ranges(lowering.program, shapes)
     return lowering.program

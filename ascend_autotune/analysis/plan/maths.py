@@ -57,7 +57,7 @@ class Maths:
 
     def sub(self, a: Operand, b: Operand, dtype: str) -> Operand:
         """NormalizeSubVSToVMulAndVAdd: s - x is x * -1 + s; x - s is x + -s."""
-        if isinstance(a, Scalar) and not self.emit.is_scalar(b):
+        if isinstance(a, Scalar) and not isinstance(b, Scalar):
             return self.adds(self.muls(b, dtype), dtype)
         if isinstance(b, Scalar):
             return self.op("vadd", a, b, dtype)

@@ -22,11 +22,19 @@ _STORES = frozenset({"tt.store", "tt.descriptor_store", "tt.atomic_rmw"})
 
 def halved(
     module: Module, need: set[Value], cube: CubePlan, forms: Forms
-) -> dict[Value, tuple[int, ...]] | None:
-    """The shapes on one core, for the values that are split; None where nothing is."""
-    leaving = leaving_tiles(module, need, cube, forms)
+) -> tuple[dict[Value, tuple[int, ...]] | None, bool]:
+    """The shapes on one core, for the values that are split, or None where nothing is; and
+    whether that nothing is split is certain."""
+    leaving = _leaving_tiles(module, need, cube, forms)
     if leaving is None:
-        return None
+        return None, True
+    shapes = _halved(module, need, cube, forms, leaving)
+    return shapes, shapes is None and _stays_whole(module, need, leaving)
+
+
+def _halved(
+    module: Module, need: set[Value], cube: CubePlan, forms: Forms, leaving: list[Value]
+) -> dict[Value, tuple[int, ...]] | None:
     if any(op.name == "arith.select" and op.result in need and cuts(op) for op in module.walk()):
         return None
     if _rewrites(module, need, cube, forms):
@@ -49,7 +57,7 @@ def halved(
     return None
 
 
-def leaving_tiles(
+def _leaving_tiles(
     module: Module, need: set[Value], cube: CubePlan, forms: Forms
 ) -> list[Value] | None:
     """What leaves the vector core; None where something certainly keeps the work whole."""
@@ -66,15 +74,12 @@ def leaving_tiles(
     return leaving
 
 
-def stays_whole(module: Module, need: set[Value], cube: CubePlan, forms: Forms) -> bool:
-    """Does something certainly keep the work of each core whole?
+def _stays_whole(module: Module, need: set[Value], leaving: list[Value]) -> bool:
+    """Does a reduction to one number certainly keep the work of each core whole?
 
     What has nothing to do with each other may be halved along dimensions of its own (the groups
     of DimensionAnalyzer), which is not followed here: a number made of one says nothing of another.
     """
-    leaving = leaving_tiles(module, need, cube, forms)
-    if leaving is None:
-        return True
     dims = _Dimensions(False)
     for op in module.kernel.walk():
         dims.relate(op, need)

@@ -171,7 +171,8 @@ class Writer:
             self._fills = self._around.pop().fills
 
     def drop_dead(self) -> None:
-        """Casts and fills that nothing reads are erased (an unused chain of casts that folded)."""
+        """Casts, fills and divisions that nothing reads are erased (an unused chain of casts that
+        folded, a reciprocal that was multiplied alone)."""
         program = self.program
         kept: set[Buffer] = set()
         for carried in program.carried:
@@ -183,7 +184,9 @@ class Writer:
             alive = [
                 step
                 for step in program.steps
-                if step.name not in ("vcast", "vbrc") or step.output is None or step.output in read
+                if step.name not in ("vcast", "vbrc", "vdiv")
+                or step.output is None
+                or step.output in read
             ]
             if len(alive) == len(program.steps):
                 break
