@@ -85,9 +85,7 @@ def _extreme(name: str) -> Rule:
 def _divf(m: Maths, a: Args, dtype: str, op: Operation) -> Operand:
     quotient = m.div(a[0], a[1], dtype)
     if is_constant(a[0], 1.0) and not isinstance(a[1], Scalar):
-        # Multiplications read the divisor anew; where nothing else does, the quotient is dead.
-        m.emit.reciprocals[id(quotient)] = a[1]
-        m.emit.keep(quotient)
+        return m.emit.inverse(quotient, a[1])
     return quotient
 
 
@@ -102,7 +100,7 @@ def _mulhi(m: Maths, a: Args, dtype: str, op: Operation) -> Operand:
 
 
 def _negf(m: Maths, a: Args, dtype: str, op: Operation) -> Operand:
-    return m.muls(a[0], dtype)
+    return m.negative(a[0], dtype)
 
 
 def _exp2(m: Maths, a: Args, dtype: str, op: Operation) -> Operand:

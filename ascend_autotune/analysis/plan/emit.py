@@ -68,7 +68,30 @@ class Emitter(Writer):
         # Of 1 / x values, which multiplications do without: id of the quotient -> x.
         self.reciprocals: dict[int, Operand] = {}
 
+        self._negatives: dict[tuple[int, str, tuple[int, ...]], Operand] = {}
+
     # -- operands ------------------------------------------------------------------
+
+    def negative_of(self, a: Operand, dtype: str) -> Operand | None:
+        """`a` * -1, where it was made here or further out."""
+        scopes = (self.scope[:depth] for depth in range(len(self.scope) + 1))
+        made = (self._negatives.get((id(a), dtype, scope)) for scope in scopes)
+        return next((found for found in made if found is not None), None)
+
+    def inverse(self, quotient: Operand, of: Operand) -> Operand:
+        """Mark 1 / `of`: multiplications read `of` anew; where nothing else does, it is dead."""
+        self.keep(quotient)
+        self.reciprocals[id(quotient)] = of
+        return quotient
+
+    def remember_negative(self, a: Operand, dtype: str, negative: Operand) -> None:
+        self.keep(a)
+        self._negatives[id(a), dtype, self.scope] = negative
+
+    def next_branch(self) -> None:
+        super().next_branch()
+        made = self._negatives.items()
+        self._negatives = {key: value for key, value in made if key[2] != self.scope}
 
     def full(self, operand: Operand, shape: tuple[int, ...], dtype: str | None = None) -> Tile:
         """The operand as a materialised tile of `shape`."""

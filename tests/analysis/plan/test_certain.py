@@ -181,3 +181,31 @@ def silu_mul_backward(x, o, B: tl.constexpr):
 def test_a_reciprocal_that_is_taken_from_one_is_no_tile() -> None:
     # Compiled at 10,240: 204,800 bytes, five tiles.
     assert certain(silu_mul_backward, POINTERS, {"B": 8192}, multibuffer=False) == 5 * 32768
+
+
+@triton.jit
+def sigmoid_backward(x, o, B: tl.constexpr):
+    """1 - s and -s are made of one -1 / d."""
+    at = tl.arange(0, B)
+    a, d = tl.load(x + at), tl.load(x + B + at)
+    s = 1.0 / (1.0 + tl.exp(-a))
+    tl.store(o + at, (d * s) * (1.0 - s))
+    tl.store(o + B + at, -s)
+
+
+def test_two_differences_share_what_they_are_made_of() -> None:
+    # Compiled at 14,336: 172,032 bytes, three tiles.
+    assert certain(sigmoid_backward, POINTERS, {"B": 8192}, multibuffer=False) == 3 * 32768
+
+
+@triton.jit
+def normalised(x, o, B: tl.constexpr):
+    """y * rsqrt(v) is y / sqrt(v)."""
+    at = tl.arange(0, B)
+    v, y = tl.load(x + at), tl.load(x + B + at)
+    tl.store(o + at, y * tl.rsqrt(v))
+
+
+def test_a_reciprocal_root_that_is_multiplied_is_no_tile() -> None:
+    # Compiled at 24,576: two tiles fit, three would not.
+    assert certain(normalised, POINTERS, {"B": 8192}, multibuffer=False) == 2 * 32768
